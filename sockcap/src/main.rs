@@ -16,6 +16,7 @@ mod manual;
 mod naming;
 mod notes;
 mod output;
+mod own_logs;
 mod page;
 mod places;
 mod progress;

@@ -1,13 +1,13 @@
 //! Names in place of heads, over all logs of a directory.
 
-use std::fs::{self, File};
-
 use collector::writers;
 use message_trace::DataDir;
 use operations::{Replaced, replace};
+use socket_log::Log;
 
 use crate::error::Error;
 use crate::output::{counted, tell};
+use crate::own_logs::OwnLogs;
 use crate::words::same_directory;
 
 /// What was done in a directory.
@@ -19,39 +19,52 @@ pub(crate) struct Named {
     pub(crate) operations: u64,
     /// Number of logs that somebody may still write to.
     pub(crate) running: u64,
+    /// Number of logs with heads that were left alone, as they are other users'.
+    pub(crate) foreign: u64,
 }
 
-/// Puts names in place of the heads in all logs of `data`.
+/// Puts names in place of the heads in the logs of `data` that are `own`. What cannot be read as a
+/// log, or is none any more, is passed over: whoever may put files there must not keep others from
+/// being named.
 ///
 /// # Errors
-/// When a log cannot be read, or a file not be written. Logs before it are done.
-pub(crate) fn name_all(data: &DataDir) -> Result<Named, Error> {
+/// When a file cannot be written. Logs before it are done.
+pub(crate) fn name_all(data: &DataDir, own: &OwnLogs) -> Result<Named, Error> {
     let mut named = Named::default();
+    let mut failed = None;
     for path in data.logs()? {
-        // Nothing is followed that others may have put here.
-        if !fs::symlink_metadata(&path).is_ok_and(|status| status.is_file()) {
+        let Ok(log) = Log::open(&path) else { continue };
+        if !log.header().heads {
             continue;
         }
+        if !own.contains(&path, log.header()) {
+            named.foreign += 1;
+            continue;
+        }
+        drop(log);
         let is_written = || {
-            let file = File::open(&path).ok();
+            let file = path.open().ok();
             file.is_none_or(|file| writers::none(&file) != Some(true))
         };
-        match replace(&path, |_| is_written())? {
-            Replaced::Nothing => {}
-            Replaced::Operations(count) => {
+        match replace(&path, |_| is_written()) {
+            Ok(Replaced::Nothing) => {}
+            Ok(Replaced::Operations(count)) => {
                 named.logs += 1;
                 named.operations += count as u64;
             }
-            Replaced::Running => named.running += 1,
+            Ok(Replaced::Running) => named.running += 1,
+            Err(error) => {
+                failed.get_or_insert(error);
+            }
         }
     }
-    Ok(named)
+    failed.map_or(Ok(named), |error| Err(error.into()))
 }
 
 /// Puts names in place of the heads that a command's processes left, where these have ended, and
 /// tells where heads stay.
-pub(crate) fn name_what_ended(data: &DataDir) {
-    let stay = match name_all(data) {
+pub(crate) fn name_what_ended(data: &DataDir, own: &OwnLogs) {
+    let stay = match name_all(data, own) {
         Ok(Named { running: 0, .. }) => return,
         Ok(named) => format!(
             "heads of messages stay in {}, whose processes still run",

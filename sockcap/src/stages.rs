@@ -19,6 +19,7 @@ use workload::resources::Charged;
 
 use crate::arguments::Inference;
 use crate::error::Error;
+use crate::own_logs::{self, OwnLogs};
 use crate::progress::Terminal;
 use crate::{kinds, tidy};
 
@@ -52,7 +53,8 @@ pub(crate) fn recorded_messages(data: &DataDir) -> Result<(), Error> {
     if data.causes().exists() {
         return spans::messages(data);
     }
-    tidy::tidy(data);
+    own_logs::tell_left_out(data)?;
+    tidy::tidy(data, &OwnLogs::of(data, false));
     let newest_log = data.logs()?.iter().filter_map(|log| DataDir::written(log)).max();
     let newest = newest_log.max(data.imports_changed()?);
     let messages = DataDir::written(&data.messages()).filter(|_| data.nodes().exists());

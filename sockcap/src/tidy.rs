@@ -3,29 +3,31 @@
 //! killed, or that had given up the right to, cannot. Only files to which nobody can write any more
 //! are touched.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
 use collector::writers;
-use message_trace::DataDir;
+use message_trace::{DataDir, DataPath, Entry, FileKind};
 use rustix::fs::{SeekFrom, seek};
 use socket_log::Log;
 use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES, source};
 
-/// Gives back the unused room of the logs of `data`. A log for which that fails is left as it is,
-/// as every tool reads it all the same.
-pub(crate) fn tidy(data: &DataDir) {
-    let hosts = fs::read_dir(data.hosts()).into_iter().flatten().flatten();
-    for entry in hosts.flat_map(|host| fs::read_dir(host.path()).into_iter().flatten().flatten()) {
-        let path = entry.path();
-        // Nothing is followed that others may have put here.
-        if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+use crate::own_logs::OwnLogs;
+
+/// Gives back the unused room of the logs of `data` that are `own`, and logs that were made ahead
+/// and never begun, whose they are nobody can tell. A log for which that fails is left as it is, as
+/// every tool reads it all the same.
+pub(crate) fn tidy(data: &DataDir, own: &OwnLogs) {
+    for host in data.hosts().entries().unwrap_or_default() {
+        for Entry { path, kind } in host.path.entries().unwrap_or_default() {
+            if kind != FileKind::Regular {
+                continue;
+            }
             let _ = match path.extension().and_then(|extension| extension.to_str()) {
                 Some("spare") => remove_unused(&path)
-                    .and_then(|removed| if removed { Ok(()) } else { cut(&path) }),
-                Some("sclog") => cut(&path),
+                    .and_then(|removed| if removed { Ok(()) } else { cut(&path, own) }),
+                Some("sclog") => cut(&path, own),
                 _ => Ok(()),
             };
         }
@@ -34,8 +36,8 @@ pub(crate) fn tidy(data: &DataDir) {
 
 /// Removes a log that was made ahead, where nothing is in it and nobody can begin it any more.
 /// Whether it did.
-fn remove_unused(path: &Path) -> io::Result<bool> {
-    let file = File::open(path)?;
+fn remove_unused(path: &DataPath) -> io::Result<bool> {
+    let file = path.open()?;
     let mut first = [0];
     let is_unused = file.read_at(&mut first, 0)? == 0 || first == [0];
     // Asked again behind the lease: until then somebody may have begun it.
@@ -44,26 +46,28 @@ fn remove_unused(path: &Path) -> io::Result<bool> {
         && file.read_at(&mut first, 0).is_ok()
         && first == [0];
     if is_left {
-        fs::remove_file(path)?;
+        path.remove_file()?;
     }
     Ok(is_left)
 }
 
 /// Cuts a log to what it holds.
-fn cut(path: &Path) -> io::Result<()> {
+fn cut(path: &DataPath, own: &OwnLogs) -> io::Result<()> {
     let log = Log::open(path).map_err(io::Error::other)?;
     let header = log.header();
     let used = HEADER_BYTES as u64 + u64::from(header.chunks) * CHUNK_BYTES as u64;
-    if header.source != source::LIBRARY || header.chunks == 0 || log.length() <= used {
+    let is_done = header.source != source::LIBRARY || header.chunks == 0 || log.length() <= used;
+    if is_done || !own.contains(path, header) {
         return Ok(());
     }
-    let file = File::open(path)?;
-    if writers::none(&file) != Some(true) || !is_empty_from(&file, used)? {
+    let read = path.open()?;
+    if writers::none(&read) != Some(true) || !is_empty_from(&read, used)? {
         return Ok(());
     }
+    // The file that was looked at, and no other that took its place.
+    let file = log.open_to_write()?;
     // What was made of the log is as new as it was.
     let modified = file.metadata()?.modified()?;
-    let file = File::options().write(true).open(path)?;
     file.set_len(used)?;
     file.set_modified(modified)
 }

@@ -22,6 +22,7 @@ use crate::arguments::{Data, SourceChoice};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::{self, counted};
+use crate::own_logs::{self, OwnLogs};
 use crate::shown::Source;
 use crate::table::folded;
 use crate::tuning::MAX_UNSEEN_LISTED;
@@ -55,6 +56,9 @@ pub(crate) struct Info {
     /// one]
     #[arg(long, value_name = "FILE")]
     aliases: Option<PathBuf>,
+    /// As root, list the logs of all users, not only root's and those of root's recordings
+    #[arg(long)]
+    all_users: bool,
 }
 
 pub(super) const COMMAND: Subcommand = Subcommand::of::<Info>();
@@ -66,7 +70,9 @@ impl Run for Info {
         let data = shown.whole.clone();
         let aliases = stages::aliases(&data, self.aliases.as_deref())?;
         let mut out = BufWriter::new(io::stdout().lock());
-        tidy::tidy(&data);
+        let own = OwnLogs::of(&data, self.all_users);
+        own_logs::tell_left_out(&data)?;
+        tidy::tidy(&data, &own);
         let imports = data.imported()?;
         let has_logs = !data.logs()?.is_empty();
         let spans = Spans::read(&shown.spans())?;
@@ -74,7 +80,11 @@ impl Run for Info {
         if !has_messages && shown.source == Source::Messages {
             return Err(Error::NoLogs(data.path().to_owned()));
         }
-        let processes = Processes::read(&data, &aliases)?;
+        let processes = Processes::read(&data, &aliases, &own)?;
+        own_logs::tell_foreign(
+            processes.foreign,
+            &format!(" sockcap info{}", words::same_directory(&data)),
+        );
         let sniffers = Captured::all(&data)?;
         let spots = reconcile::blind_spots::find(&data)?;
         if self.json {

@@ -10,6 +10,8 @@ use crate::error::Error;
 use crate::lock;
 use crate::naming::{name_all, said};
 use crate::output::{counted, tell};
+use crate::own_logs::{self, OwnLogs};
+use crate::words::same_directory;
 
 const HELP: &str = "\
 'sockcap record --protocols' keeps the heads of messages, with all that a request
@@ -29,6 +31,9 @@ Examples:
 pub(crate) struct Names {
     #[command(flatten)]
     data: Data,
+    /// As root, name the logs of all users, not only root's and those of root's recordings
+    #[arg(long)]
+    all_users: bool,
 }
 
 pub(super) const COMMAND: Subcommand = Subcommand::of::<Names>();
@@ -37,7 +42,9 @@ impl Run for Names {
     fn run(&self) -> Result<ExitCode, Error> {
         let data = self.data.dir();
         let _locks = lock::work_on(&[&data])?;
-        let named = name_all(&data)?;
+        own_logs::tell_left_out(&data)?;
+        let named = name_all(&data, &OwnLogs::of(&data, self.all_users))?;
+        own_logs::tell_foreign(named.foreign, &format!(" sockcap names{}", same_directory(&data)));
         tell!("sockcap: {}", said(&named));
         if named.running > 0 {
             tell!(

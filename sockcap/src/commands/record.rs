@@ -30,6 +30,7 @@ use crate::arguments::values::host_name;
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::{bytes, counted, tell};
+use crate::own_logs::{self, OwnLogs};
 use crate::visibility::{self, Unseen};
 use crate::words::same_directory;
 use crate::{naming, tidy};
@@ -113,11 +114,9 @@ impl Run for Record {
         }
         let (data, directory) = directory(self)?;
         let began = now();
-        let recording = recording::draw().map_err(Error::Random)?;
+        let recording = begin(&data)?;
         let status = run_under(&library, &directory, self, recording, injected.as_deref())?;
-        tidy::tidy(&data);
-        naming::name_what_ended(&data);
-        summarise(&data, began, self, is_unseen);
+        end(&data, began, recording, self, is_unseen);
         // A shell reports a signal in the same way.
         let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
         Ok(ExitCode::from(code as u8))
@@ -128,7 +127,7 @@ impl Run for Record {
 fn record_running(arguments: &Record, library: &Path) -> Result<ExitCode, Error> {
     let (data, directory) = directory(arguments)?;
     let began = now();
-    let recording = recording::draw().map_err(Error::Random)?;
+    let recording = begin(&data)?;
     attach::run(&attach::Asked {
         processes: &arguments.processes,
         strict: arguments.strict,
@@ -138,17 +137,37 @@ fn record_running(arguments: &Record, library: &Path) -> Result<ExitCode, Error>
         recording,
         options: arguments.library.variables(),
     })?;
-    tidy::tidy(&data);
-    naming::name_what_ended(&data);
-    summarise(&data, began, arguments, false);
+    end(&data, began, recording, arguments, false);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Draws the id of a recording, and notes it where later commands look for it.
+fn begin(data: &DataDir) -> Result<RecordingId, Error> {
+    let recording = recording::draw().map_err(Error::Random)?;
+    if let Err(error) = own_logs::note(data, recording) {
+        // What is recorded is the same; later commands of root ask for --all-users.
+        tell!("sockcap: warning: {}/.recordings: {error}", data.path().display());
+    }
+    Ok(recording)
+}
+
+/// What is done at the end of a recording, with its logs and no others where it has rights that
+/// those have not who may put files there.
+fn end(data: &DataDir, began: i64, recording: RecordingId, arguments: &Record, is_unseen: bool) {
+    let own = OwnLogs::of_recording(recording);
+    if let Err(error) = own_logs::tell_left_out(data) {
+        tell!("sockcap: warning: {error}");
+    }
+    tidy::tidy(data, &own);
+    naming::name_what_ended(data, &own);
+    summarise(data, began, &own, arguments, is_unseen);
 }
 
 /// The data directory, which is there from now on, and its absolute path.
 fn directory(arguments: &Record) -> Result<(DataDir, PathBuf), Error> {
     let data = arguments.data.dir();
     let failed = |source| Error::file(data.path(), source);
-    std::fs::create_dir_all(data.path()).map_err(failed)?;
+    data.root().create_dir_all().map_err(failed)?;
     let directory = std::path::absolute(data.path()).map_err(failed)?;
     Ok((data, directory))
 }
@@ -323,12 +342,12 @@ fn preload(library: &Path) -> OsString {
 
 /// Says what this run left in the data directory; of a program that is unseen, the way out was said
 /// before.
-fn summarise(data: &DataDir, began: i64, arguments: &Record, is_unseen: bool) {
+fn summarise(data: &DataDir, began: i64, own: &OwnLogs, arguments: &Record, is_unseen: bool) {
     let (mut logs, mut processes, mut records, mut lost, mut size) = (0, 0, 0, 0u64, 0);
     for path in data.logs().unwrap_or_default() {
         let Ok(log) = Log::open(&path) else { continue };
         let header = log.header();
-        if header.start.realtime < began {
+        if header.start.realtime < began || !own.contains(&path, header) {
             continue;
         }
         logs += 1;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use analyze::naming::Aliases;
-use message_trace::DataDir;
+use message_trace::{DataDir, DataPath};
 
 use crate::arguments::Inference;
 use crate::error::Error;
@@ -18,7 +18,8 @@ pub(crate) fn with_names(
     let last = options.aliases.named.as_deref();
     let aliases = match (inference.aliases(), last) {
         (Some(file), _) => aliases(data, Some(file))?,
-        (None, Some(last)) if last.exists() => aliases(data, Some(last))?,
+        // It is the word of whoever made the directory, so a pipe there is not waited for.
+        (None, Some(last)) if DataPath::trusted(last).is_file() => aliases(data, Some(last))?,
         (None, Some(_)) => return Ok(options),
         (None, None) => aliases(data, None)?,
     };

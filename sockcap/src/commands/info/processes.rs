@@ -13,6 +13,7 @@ use socket_log::{Log, Record};
 
 use crate::error::Error;
 use crate::output::{self, bytes, counted};
+use crate::own_logs::OwnLogs;
 use crate::table::{Side, Table};
 use crate::tuning::MAX_UNSEEN_LISTED;
 use crate::words;
@@ -24,6 +25,9 @@ pub(super) struct Processes {
     pub(super) processes: Vec<Process>,
     /// Why others cannot.
     pub(super) unreadable: Vec<String>,
+    /// Number of logs of other users, which are not looked at.
+    #[serde(skip)]
+    pub(super) foreign: u64,
 }
 
 /// A process, as its log has it.
@@ -52,11 +56,16 @@ pub(super) struct Process {
 }
 
 impl Processes {
-    /// Reads all logs of `data`.
-    pub(super) fn read(data: &DataDir, aliases: &Aliases) -> Result<Processes, Error> {
+    /// Reads the logs of `data` that are `own`.
+    pub(super) fn read(
+        data: &DataDir,
+        aliases: &Aliases,
+        own: &OwnLogs,
+    ) -> Result<Processes, Error> {
         let mut all = Processes::default();
         for path in data.logs()? {
             match Log::open(&path) {
+                Ok(log) if !own.contains(&path, log.header()) => all.foreign += 1,
                 Ok(log) => all.processes.push(Process::of(&log, aliases)),
                 Err(error) => all.unreadable.push(error.to_string()),
             }

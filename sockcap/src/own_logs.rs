@@ -1,0 +1,105 @@
+//! Logs that a command with rights works on. Every recorded process makes its own log, so that any
+//! user may put files among them. A command of the superuser therefore takes up only logs that it
+//! has reason to: those of its own user, and those that its user's recordings made, which it knows
+//! by the id in their headers. `--all-users` takes up all.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+
+use message_trace::{DataDir, DataPath, PathError};
+use rustix::process::geteuid;
+use socket_log::{Header, RecordingId};
+
+use crate::output::{counted, tell};
+
+/// Name of the file with the ids of the superuser's recordings, a line each.
+const RECORDINGS: &str = ".recordings";
+
+/// Which logs a command works on.
+#[derive(Debug)]
+pub(crate) struct OwnLogs {
+    /// User whose logs these are; `None` where all are taken up.
+    user: Option<u32>,
+    recordings: BTreeSet<String>,
+}
+
+impl OwnLogs {
+    /// Logs that a command on `data` works on by itself, or all where the user says so.
+    pub(crate) fn of(data: &DataDir, all_users: bool) -> OwnLogs {
+        let is_limited = geteuid().is_root() && !all_users;
+        let user = is_limited.then(|| geteuid().as_raw());
+        let recordings = user.map(|user| recordings(data, user)).unwrap_or_default();
+        OwnLogs { user, recordings }
+    }
+
+    /// Logs of one recording, which has just come to its end.
+    pub(crate) fn of_recording(recording: RecordingId) -> OwnLogs {
+        let user = geteuid().is_root().then(|| geteuid().as_raw());
+        OwnLogs { user, recordings: BTreeSet::from([recording.to_string()]) }
+    }
+
+    /// Whether the log at `path` with this header is one of them.
+    pub(crate) fn contains(&self, path: &DataPath, header: &Header) -> bool {
+        let is_recorded =
+            || header.recording.is_some_and(|id| self.recordings.contains(&id.to_string()));
+        match self.user {
+            None => true,
+            Some(user) => path.metadata().is_ok_and(|about| about.uid() == user) || is_recorded(),
+        }
+    }
+}
+
+/// Notes that a recording of the superuser begins, so that later commands know its logs.
+///
+/// # Errors
+/// When the file cannot be written.
+pub(crate) fn note(data: &DataDir, recording: RecordingId) -> io::Result<()> {
+    if !geteuid().is_root() {
+        return Ok(());
+    }
+    let mut file = data.root().join(RECORDINGS).open_to_append(0o600)?;
+    // A file of another user, made beforehand, names no recordings of ours.
+    match file.metadata()?.uid() == geteuid().as_raw() {
+        true => writeln!(file, "{recording}"),
+        false => Err(io::Error::other("the file is another user's; remove it")),
+    }
+}
+
+/// The ids in the file of `user`; none where another user could have written it.
+fn recordings(data: &DataDir, user: u32) -> BTreeSet<String> {
+    let read = || -> io::Result<String> {
+        let file = data.root().join(RECORDINGS).open()?;
+        let about = file.metadata()?;
+        let is_own = about.uid() == user && about.mode() & 0o022 == 0;
+        io::read_to_string(if is_own { Some(file) } else { None }.ok_or(io::ErrorKind::NotFound)?)
+    };
+    read().unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+/// Tells what below the directory of the hosts no command reads, as no recording made it.
+///
+/// # Errors
+/// When the directory of the hosts cannot be read.
+pub(crate) fn tell_left_out(data: &DataDir) -> Result<(), PathError> {
+    let left_out = data.left_out()?;
+    if let Some(first) = left_out.first() {
+        let more = match left_out.len() as u64 - 1 {
+            0 => String::new(),
+            more => format!("; so {} more", counted(more, "entry is", "entries are")),
+        };
+        tell!("sockcap: warning: not read: {} ({}){more}", first.path, first.why);
+    }
+    Ok(())
+}
+
+/// Tells how many logs of other users a command of the superuser left alone.
+pub(crate) fn tell_foreign(count: u64, again: &str) {
+    if count > 0 {
+        let logs = counted(count, "log", "logs");
+        tell!(
+            "sockcap: {logs} of other users left alone, which no recording of root's made; with \
+             --all-users they are taken up, too:{again} --all-users"
+        );
+    }
+}
