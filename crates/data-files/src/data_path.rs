@@ -1,15 +1,18 @@
 //! Path below a data directory, and how much of it the user named.
 
+use std::cmp::Ordering;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::path::{Component, Display, Path, PathBuf};
 
 /// Path of a file or directory: a part that the user named, which is trusted, and the names below
 /// it, which are not.
 ///
 /// A plain path becomes one that is trusted whole, since a path that was not made here is one that
-/// the user named.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// the user named. Paths are equal and sorted as plain ones: how much of one is trusted is no part
+/// of what it names.
+#[derive(Clone, Debug)]
 pub struct DataPath {
     path: PathBuf,
     /// Number of names at the end that are not trusted.
@@ -106,6 +109,32 @@ impl DataPath {
         }
         names.reverse();
         (if trusted.as_os_str().is_empty() { Path::new(".") } else { trusted }, names)
+    }
+}
+
+impl PartialEq for DataPath {
+    fn eq(&self, other: &DataPath) -> bool {
+        self.path == other.path
+    }
+}
+
+impl Eq for DataPath {}
+
+impl PartialOrd for DataPath {
+    fn partial_cmp(&self, other: &DataPath) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for DataPath {
+    fn cmp(&self, other: &DataPath) -> Ordering {
+        self.path.cmp(&other.path)
+    }
+}
+
+impl Hash for DataPath {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.path.hash(state);
     }
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use collector::keys::Bundle;
 use collector::ship::{self, Event, Events, Options};
 use collector::tls;
+use message_trace::FileKind;
 
 use crate::arguments::offers::hosts;
 use crate::arguments::values::{bytes as size, duration, host_name};
@@ -118,9 +119,11 @@ fn host(arguments: &Ship, key: Option<&Bundle>) -> Result<String, Error> {
     let mut names = match key {
         Some(key) => key.names().to_vec(),
         None => {
-            let hosts =
-                std::fs::read_dir(arguments.data.dir().hosts()).into_iter().flatten().flatten();
-            hosts.filter_map(|host| host.file_name().into_string().ok()).collect()
+            let hosts = arguments.data.dir().hosts().entries().unwrap_or_default().into_iter();
+            hosts
+                .filter(|host| host.kind == FileKind::Directory)
+                .filter_map(|host| host.path.file_name()?.to_str().map(str::to_owned))
+                .collect()
         }
     };
     match (names.pop(), names.is_empty()) {

@@ -18,3 +18,4 @@ mod import;
 mod lab;
 mod reconcile;
 mod report;
+mod untrusted;

@@ -16,9 +16,10 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread::JoinHandle;
 
+use message_trace::{DataDir, DataPath};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::process::setpriority_process;
@@ -38,7 +39,7 @@ pub(super) use tally::Tally;
 pub(super) struct Switches {
     thread: JoinHandle<Tally>,
     stop: OwnedFd,
-    path: PathBuf,
+    path: DataPath,
 }
 
 impl Switches {
@@ -61,7 +62,7 @@ impl Switches {
         match thread {
             Ok(thread) => Ok(Switches { thread, stop, path }),
             Err(error) => {
-                let _ = fs::remove_file(path);
+                let _ = path.remove_file();
                 Err(error)
             }
         }
@@ -71,7 +72,7 @@ impl Switches {
     pub(super) fn abandon(self) {
         let path = self.path.clone();
         self.finish();
-        let _ = fs::remove_file(path);
+        let _ = path.remove_file();
     }
 
     /// Ends the recording, with everything that happened until now.
@@ -90,7 +91,7 @@ fn create(
     directory: &Path,
     host: &str,
     recording: RecordingId,
-) -> io::Result<(SwitchWriter, PathBuf)> {
+) -> io::Result<(SwitchWriter, DataPath)> {
     let folder = folders::make(directory, host)?;
     let realtime = nanoseconds(clock_gettime(ClockId::Realtime));
     let about = About {
@@ -105,7 +106,8 @@ fn create(
     let name = format!("{}-{realtime}.{EXTENSION}", about.pid);
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = openat(&folder, &name, flags, Mode::from_raw_mode(0o640))?;
-    let path = directory.join("hosts").join(host.replace('/', "_")).join(name);
+    let hosts = DataDir::new(directory).hosts();
+    let path = hosts.join(host.replace('/', "_")).join(name);
     Ok((SwitchWriter::on(file.into(), &about)?, path))
 }
 

@@ -1,0 +1,184 @@
+//! Every command that opens something below a data directory, on directories with links and FIFOs
+//! at each place where it looks.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::planted::{Place, TALK, program};
+
+/// Commands that work on a data directory, each with its arguments. `@calls` is a table of calls,
+/// `@log` the log of the recording, and `@new` a path where nothing is.
+const COMMANDS: &[&[&str]] = &[
+    &["info"],
+    &["info", "--json"],
+    &["info", "--processes"],
+    &["report"],
+    &["report", "--json"],
+    &["report", "--html", "@new"],
+    &["report", "--hosts"],
+    &["reconcile"],
+    &["analyze"],
+    &["requests"],
+    &["contexts"],
+    &["names"],
+    &["names", "--all-users"],
+    &["export", "messages"],
+    &["export", "calls", "--format", "csv"],
+    &["export", "otlp"],
+    &["export", "perfetto"],
+    &["export", "events", "--format", "csv"],
+    &["score"],
+    &["skew", "--to", "@new", "--clock", "web1:+1s"],
+    &["drop", "--to", "@new", "--rate", "1"],
+    &["import", "project5", "@calls"],
+    &["import", "strace", "@strace", "--host", "web1"],
+    &["diff", "--at", "1"],
+];
+
+/// Places of files below a data directory: those that stages write and read, and those that they
+/// use meanwhile.
+const FILES: &[&str] = &[
+    "messages.parquet",
+    "nodes.parquet",
+    "clocks.json",
+    "reconciliation.json",
+    "links.parquet",
+    "paths.parquet",
+    "patterns.parquet",
+    "requests.parquet",
+    "steps.parquet",
+    "analysis.json",
+    "charged.json",
+    "contexts.json",
+    "causes.parquet",
+    "operations.parquet",
+    "handoffs.parquet",
+    "report.html",
+    "aliases",
+    "sockcap.toml",
+    ".recordings",
+    ".requests.plain",
+    ".steps.plain",
+    "messages.parquet.unfinished",
+    "nodes.parquet.unfinished",
+    "links.parquet.unfinished",
+    "analysis.json.unfinished",
+    "reconciliation.json.unfinished",
+    "clocks.json.unfinished",
+    "patterns.parquet.unfinished",
+    "paths.parquet.unfinished",
+    "requests.parquet.unfinished",
+    "steps.parquet.unfinished",
+    "events/sockcap.parquet",
+    "imports/x/messages.parquet",
+    "imports/x/nodes.parquet",
+    "spans/requests.parquet",
+    "hosts/web1/9-9.sclog",
+    "hosts/web1/9-9.spare",
+    "hosts/web1/9-9.switches",
+    "hosts/web1/clock-hints.csv",
+    "hosts/web1/sender",
+    "hosts/web1/packets-web1.json",
+    "hosts/other",
+    "hosts/other.sclog",
+];
+
+fn run_all(place: &Place, planted: &str) {
+    let calls = place.file("calls.csv");
+    fs::write(&calls, "time,from,to,type,id\n1,a,b,call,1\n2,b,a,return,1\n").unwrap();
+    let strace = place.file("trace.strace");
+    fs::write(&strace, "7 1700000000.000000 socket(AF_INET, SOCK_STREAM, 0) = 3<TCP:[1]>\n").unwrap();
+    let log = place.log();
+    let before = place.untouched();
+    for (number, command) in COMMANDS.iter().enumerate() {
+        let new: PathBuf = place.file(&format!("new-{number}"));
+        let arguments: Vec<&str> = command
+            .iter()
+            .map(|argument| match *argument {
+                "@calls" => calls.to_str().unwrap(),
+                "@strace" => strace.to_str().unwrap(),
+                "@log" => log.to_str().unwrap(),
+                "@new" => new.to_str().unwrap(),
+                argument => argument,
+            })
+            .collect();
+        // Whether it succeeds is not the question: that it ends, and where it writes.
+        let output = place.run(&arguments);
+        assert!(output.status.code().is_some(), "{planted}: {command:?}: {output:?}");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(!error.contains("panicked"), "{planted}: {command:?}: {error}");
+        let said = format!("{}{error}", String::from_utf8_lossy(&output.stdout));
+        assert!(!said.contains("nobody but root"), "{planted}: {command:?}: {said}");
+        assert_eq!(place.untouched(), before, "{planted}: {command:?}: {said}");
+    }
+}
+
+#[test]
+fn links_in_the_place_of_files_are_not_followed() {
+    let place = Place::recorded();
+    for file in FILES {
+        place.link(file, &place.elsewhere().join("secret"));
+    }
+    run_all(&place, "links to a file");
+}
+
+#[test]
+fn links_to_what_is_not_there_make_nothing_there() {
+    let place = Place::recorded();
+    for file in FILES {
+        place.link(file, &place.elsewhere().join("made"));
+    }
+    run_all(&place, "links to nothing");
+}
+
+#[test]
+fn fifos_in_the_place_of_files_are_not_waited_for() {
+    let place = Place::recorded();
+    for file in FILES {
+        place.fifo(file);
+    }
+    run_all(&place, "FIFOs");
+}
+
+#[test]
+fn links_in_the_place_of_directories_are_not_followed() {
+    for directory in ["events", "imports", "spans", "hosts/web2"] {
+        let place = Place::recorded();
+        place.link(directory, &place.elsewhere());
+        run_all(&place, directory);
+    }
+    let place = Place::recorded();
+    let elsewhere = place.elsewhere();
+    fs::rename(place.data().join("hosts"), elsewhere.join("hosts")).unwrap();
+    let before = place.untouched();
+    place.link("hosts", &elsewhere.join("hosts"));
+    for command in [&["info"][..], &["report"], &["names"], &["reconcile"]] {
+        let output = place.run(command);
+        assert!(!output.status.success(), "{command:?}: {output:?}");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(error.contains("symbolic link"), "{command:?}: {error}");
+    }
+    // What is recorded goes nowhere, and the program runs.
+    let output = place.run(&["record", "--host", "web1", "--", &program(), "-c", TALK]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(place.untouched(), before);
+}
+
+#[test]
+fn a_recording_ends_beside_fifos_and_links() {
+    let place = Place::recorded();
+    place.fifo("hosts/web1/9-9.sclog");
+    place.fifo("hosts/web1/9-9.spare");
+    place.fifo("hosts/fifo");
+    place.link("hosts/web1/8-8.sclog", &place.elsewhere().join("secret"));
+    let before = place.untouched();
+    let record = ["record", "--host", "web1", "--", &program(), "-c", TALK];
+    let output = place.run(&record);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && error.contains("1 process"), "{error}");
+    assert!(error.contains("not read") && error.contains("FIFO"), "{error}");
+    // All of it is there all the same.
+    let output = place.run(&["report"]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(place.untouched(), before);
+}

@@ -1,0 +1,144 @@
+//! A recording into which somebody has put things, and what must not have changed afterwards.
+
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use end_to_end::capture::python;
+use end_to_end::sockcap;
+use tempfile::TempDir;
+
+/// Time after which a command counts as hanging. It takes a second on a busy machine.
+const HANGS: Duration = Duration::from_secs(60);
+
+/// A server and its client in one process: one request.
+pub(super) const TALK: &str = r#"
+import socket, threading
+listener = socket.create_server(("127.0.0.1", 0))
+def serve():
+    connection = listener.accept()[0]
+    connection.recv(100)
+    connection.sendall(b"answer")
+    connection.close()
+thread = threading.Thread(target=serve)
+thread.start()
+client = socket.create_connection(listener.getsockname())
+client.sendall(b"question")
+client.recv(100)
+thread.join()
+"#;
+
+/// A data directory with a recording, and a directory elsewhere that nothing may touch.
+pub(super) struct Place {
+    directory: TempDir,
+}
+
+impl Place {
+    /// Records a program that talks with itself.
+    pub(super) fn recorded() -> Place {
+        let place = Place { directory: tempfile::tempdir().unwrap() };
+        fs::create_dir(place.elsewhere()).unwrap();
+        fs::write(place.elsewhere().join("secret"), "nobody but root reads this").unwrap();
+        let output = place.run(&["record", "--host", "web1", "--", &program(), "-c", TALK]);
+        assert!(output.status.success(), "{output:?}");
+        place
+    }
+
+    pub(super) fn data(&self) -> PathBuf {
+        self.directory.path().join("data")
+    }
+
+    pub(super) fn elsewhere(&self) -> PathBuf {
+        self.directory.path().join("elsewhere")
+    }
+
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// The log of the recording.
+    pub(super) fn log(&self) -> PathBuf {
+        let logs = fs::read_dir(self.data().join("hosts/web1")).unwrap();
+        let mut logs = logs.map(|entry| entry.unwrap().path());
+        logs.find(|path| path.extension().is_some_and(|it| it == "sclog")).unwrap()
+    }
+
+    /// Puts a link at a path below the data directory, in place of what is there.
+    pub(super) fn link(&self, at: &str, to: &Path) {
+        let at = self.data().join(at);
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        let _ = fs::remove_file(&at);
+        symlink(to, at).unwrap();
+    }
+
+    /// Puts a FIFO at a path below the data directory.
+    pub(super) fn fifo(&self, at: &str) {
+        let at = self.data().join(at);
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        let _ = fs::remove_file(&at);
+        let path = CString::new(at.as_os_str().as_bytes()).unwrap();
+        // SAFETY: the path is a string that ends with zero.
+        assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o666) }, 0);
+    }
+
+    /// A command on the data directory.
+    pub(super) fn command(&self, arguments: &[&str]) -> Command {
+        let (name, rest) = arguments.split_first().unwrap();
+        let mut command = Command::new(sockcap());
+        command.arg(name).arg("-d").arg(self.data()).args(rest);
+        command.current_dir(self.directory.path()).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs a command to its end, which must come.
+    pub(super) fn run(&self, arguments: &[&str]) -> Output {
+        let mut command = self.command(arguments);
+        let (out, err) = (self.file("stdout"), self.file("stderr"));
+        command.stdout(fs::File::create(&out).unwrap()).stderr(fs::File::create(&err).unwrap());
+        let status = ends(&mut command.spawn().unwrap(), arguments);
+        Output { status, stdout: fs::read(out).unwrap(), stderr: fs::read(err).unwrap() }
+    }
+
+    /// What is elsewhere: names, kinds, sizes, times and content.
+    pub(super) fn untouched(&self) -> BTreeMap<PathBuf, String> {
+        let mut found = BTreeMap::new();
+        let mut open = vec![self.elsewhere()];
+        while let Some(path) = open.pop() {
+            let about = fs::symlink_metadata(&path).unwrap();
+            let content = if about.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
+            if about.is_dir() {
+                open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            }
+            let modified = about.modified().unwrap();
+            let said = format!("{:?} {modified:?} {:?}", about.permissions(), content);
+            found.insert(path, said);
+        }
+        found
+    }
+}
+
+/// Waits for the end of a program; one that hangs is ended, and the test fails.
+pub(super) fn ends(child: &mut Child, what: &[&str]) -> ExitStatus {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if began.elapsed() > HANGS {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("{what:?} hangs");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Python, as an argument.
+pub(super) fn program() -> String {
+    python().to_str().unwrap().to_owned()
+}

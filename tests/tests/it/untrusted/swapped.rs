@@ -1,0 +1,64 @@
+//! A log whose place is taken by a link to a file of root's, at the moment when a command looks at
+//! it: the attacker is told by inotify, as soon as the log is opened.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use super::planted::{Place, TALK, program};
+
+/// Number of attempts. The former version loses within some five.
+const ATTEMPTS: usize = 25;
+
+/// Swaps `log` and `link` whenever the log was opened, until `is_over`.
+fn swap(log: &Path, link: &Path, is_over: &AtomicBool) {
+    let events = inotify::init(CreateFlags::NONBLOCK).unwrap();
+    let directory = log.parent().unwrap();
+    inotify::add_watch(&events, directory, WatchFlags::OPEN | WatchFlags::ACCESS).unwrap();
+    let mut buffer = [0_u8; 4096];
+    while !is_over.load(Ordering::Relaxed) {
+        if rustix::io::read(&events, &mut buffer).is_ok() {
+            let _ = renameat_with(CWD, log, CWD, link, RenameFlags::EXCHANGE);
+        }
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn a_log_that_is_swapped_for_a_link_takes_nothing_with_it() {
+    let place = Place::recorded();
+    let target = place.elsewhere().join("log");
+    // Root's own file is a log with heads, too: a command that opened it would make them blank.
+    let script = format!("{} -c '{TALK}'; kill -9 $PPID", program());
+    place.run(&["record", "--protocols", "--host", "kept", "--", "/bin/sh", "-c", &script]);
+    let logs = fs::read_dir(place.data().join("hosts/kept")).unwrap();
+    let is_of_python = |path: &std::path::PathBuf| {
+        fs::read(path).unwrap().windows(8).any(|window| window == b"question")
+    };
+    let log = logs.map(|entry| entry.unwrap().path()).find(is_of_python).unwrap();
+    fs::copy(&log, &target).unwrap();
+    let with_heads = fs::read(&log).unwrap();
+    let link = place.file("link.sclog");
+    let before = place.untouched();
+    let is_over = AtomicBool::new(false);
+    for _ in 0..ATTEMPTS {
+        let _ = fs::remove_file(&link);
+        let _ = fs::remove_file(&log);
+        fs::write(&log, &with_heads).unwrap();
+        symlink(&target, &link).unwrap();
+        is_over.store(false, Ordering::Relaxed);
+        thread::scope(|scope| {
+            scope.spawn(|| swap(&log, &link, &is_over));
+            for command in [&["names", "--all-users"][..], &["info", "--all-users"]] {
+                place.run(command);
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(place.untouched(), before);
+    }
+}

@@ -1,0 +1,69 @@
+//! Two commands on one directory: the second waits for the first, and says so.
+
+use std::fs;
+use std::process::Stdio;
+
+use data_files::{DataPath, try_lock};
+
+use super::planted::{Place, ends};
+
+#[test]
+fn the_second_command_waits_and_says_for_whom() {
+    let place = Place::recorded();
+    let lock = try_lock(&DataPath::trusted(place.data())).unwrap().unwrap();
+    let err = place.file("waits");
+    let mut report = place.command(&["report"]);
+    report.stdout(Stdio::null()).stderr(fs::File::create(&err).unwrap());
+    let mut report = report.spawn().unwrap();
+    let said = || fs::read_to_string(&err).unwrap();
+    while !said().contains("waiting for another sockcap") {
+        assert!(report.try_wait().unwrap().is_none(), "it did not wait: {}", said());
+        std::thread::yield_now();
+    }
+    assert!(said().contains(&format!("process {}", std::process::id())), "{}", said());
+    assert!(!place.data().join("messages.parquet").exists());
+    drop(lock);
+    assert!(ends(&mut report, &["report"]).success(), "{}", said());
+}
+
+#[test]
+fn many_at_once_all_succeed() {
+    let place = Place::recorded();
+    let commands: [&[&str]; 6] = [
+        &["report"],
+        &["analyze"],
+        &["reconcile"],
+        &["export", "messages", "-o", "out"],
+        &["requests"],
+        &["info"],
+    ];
+    let mut running: Vec<_> = commands
+        .iter()
+        .enumerate()
+        .map(|(number, command)| {
+            let err = place.file(&format!("err-{number}"));
+            let mut started = place.command(command);
+            started.stdout(Stdio::null()).stderr(fs::File::create(&err).unwrap());
+            (command, started.spawn().unwrap(), err)
+        })
+        .collect();
+    for (command, child, err) in &mut running {
+        let status = ends(child, command);
+        assert!(status.success(), "{command:?}: {}", fs::read_to_string(err).unwrap());
+    }
+}
+
+#[test]
+fn what_a_killed_command_left_half_written_is_removed() {
+    let place = Place::recorded();
+    let left = place.data().join("messages.parquet.unfinished-0123456789abcdef");
+    fs::write(&left, "half").unwrap();
+    assert!(place.run(&["report"]).status.success());
+    assert!(!left.exists());
+    // One killed in the middle keeps nobody out.
+    let mut killed = place.command(&["analyze"]);
+    let mut killed = killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert!(place.run(&["report"]).status.success());
+}
