@@ -18,5 +18,7 @@ pub(crate) mod told;
 
 pub(crate) use own_word::replace;
 pub(crate) use peers::Peers;
+#[cfg(feature = "injected")]
+pub(crate) use process::find_again;
 pub(crate) use process::{State, create, current, is_wiped_on_fork, private_to_process};
 pub(crate) use queue::Queue;

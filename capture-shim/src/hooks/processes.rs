@@ -183,16 +183,19 @@ pub(crate) fn process_ends(status: c_int) {
 }
 
 /// Ends the log of a process that goes on without the library. No hook could look at `skipped` of
-/// its calls.
+/// its calls. Returns whether the log, if there is one, says that it has ended.
 #[cfg(feature = "injected")]
-pub(crate) fn is_left(skipped: u64) {
+pub(crate) fn is_left(skipped: u64) -> bool {
     unseen::collect();
     collect_counts();
     if let Some(writer) = log::existing() {
         writer.lose_some(lost::BUSY, skipped);
     }
     set_progress(progress::LEFT);
+    // SAFETY: null, or a mapping that whoever called this removes afterwards.
+    let header = state::current().and_then(|state| unsafe { state.header.load(Relaxed).as_ref() });
     trim::for_good();
+    header.is_none_or(|header| header.state.load(Relaxed) == progress::LEFT)
 }
 
 /// Logs the end of the process, called by libc.

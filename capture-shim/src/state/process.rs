@@ -87,6 +87,43 @@ impl State {
 #[unsafe(link_section = ".data.often_read")]
 static STATE: AtomicPtr<State> = AtomicPtr::new(ptr::null_mut());
 
+/// Words by which whoever has put the library into the process switches its hooks off from outside,
+/// where it cannot take the library out: the process may not be stopped, or be traced. Without the
+/// state nothing is written, and no hook has to ask for that.
+#[cfg(feature = "injected")]
+#[repr(C)]
+struct Switch {
+    /// Where the state is found.
+    state: &'static AtomicPtr<State>,
+    /// What was there, where hooks are switched off.
+    kept: AtomicPtr<State>,
+    /// Offset of the log's header in the state, and of the process's progress in the header.
+    header: usize,
+    progress: usize,
+    /// What the progress becomes.
+    left: u64,
+}
+
+/// The switch, which the injector finds by this name.
+#[cfg(feature = "injected")]
+#[unsafe(no_mangle)]
+static sockcap_switch: Switch = Switch {
+    state: &STATE,
+    kept: AtomicPtr::new(ptr::null_mut()),
+    header: core::mem::offset_of!(State, header),
+    progress: core::mem::offset_of!(FileHeader, state),
+    left: socket_log::layout::state::LEFT as u64,
+};
+
+/// Finds the state again after hooks were switched off, while no thread runs.
+#[cfg(feature = "injected")]
+pub(crate) fn find_again() {
+    let kept = sockcap_switch.kept.swap(ptr::null_mut(), Ordering::Relaxed);
+    if !kept.is_null() {
+        let _ = STATE.compare_exchange(ptr::null_mut(), kept, Ordering::Release, Ordering::Relaxed);
+    }
+}
+
 /// Whether children find the state wiped. Where the kernel cannot do that, the hook of `fork` does.
 static WIPED: AtomicU32 = AtomicU32::new(0);
 

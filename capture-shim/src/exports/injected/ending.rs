@@ -6,7 +6,7 @@ use core::mem::offset_of;
 use super::frame::Frame;
 use super::slots;
 use crate::hooks::processes;
-use crate::state::slot::Slot;
+use crate::state::{self, slot::Slot};
 
 /// Where the injector finds hooks that wait, in the order of the fields of its `Waiting`.
 #[unsafe(no_mangle)]
@@ -26,15 +26,15 @@ static sockcap_waiting: [u64; 13] = [
     size_of::<Frame>() as u64,
 ];
 
-/// Ends the log. Hooks that still run, or are called, do nothing from then on. Returns 0.
+/// Ends the log. Hooks that still run, or are called, do nothing from then on. Returns 0, or 1
+/// where the log does not say that it has ended.
 ///
 /// # Safety
 /// To be called while no thread of the process runs.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sockcap_end() -> c_int {
+    state::find_again();
     // A thread without a slot is that of a copy which has no log of its own yet.
-    if !slots::is_wiped() {
-        processes::is_left(slots::take_skipped());
-    }
-    0
+    let is_left = slots::is_wiped() || processes::is_left(slots::take_skipped());
+    c_int::from(!is_left)
 }
