@@ -4,6 +4,7 @@ mod blob;
 mod library;
 mod outcome;
 mod patcher;
+mod regular;
 mod surveys;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -1,7 +1,6 @@
 //! Rights that a program's file gives: a traced program does not get them, so such a file is never
 //! traced. Scripts have those of their interpreter.
 
-use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -10,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 
 use crate::outcome::{Left, Right};
+use crate::regular;
 use crate::tuning::INTERPRETERS;
 
 /// Looks at the file that a process is about to execute, as that process sees it. Its path may be
@@ -67,7 +67,7 @@ fn right(file: &OwnedFd) -> Option<Right> {
 fn interpreter(file: &OwnedFd) -> Option<PathBuf> {
     // As many bytes as the kernel looks at.
     let mut line = [0u8; 256];
-    let length = File::open(own_name(file)).ok()?.read(&mut line).ok()?;
+    let length = regular::reopen(file).ok()?.read(&mut line).ok()?;
     of_line(line.get(..length)?)
 }
 
@@ -107,6 +107,26 @@ mod tests {
     fn a_file_that_is_not_there_speaks_against_nothing() {
         assert_eq!(look(std::process::id(), Path::new("/nowhere/at/all")), Ok(()));
         assert_eq!(look(std::process::id(), Path::new("nowhere")), Ok(()));
+    }
+
+    /// Whoever announces it would hold a thread of the recorder for ever.
+    #[test]
+    fn a_pipe_is_not_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        let (done, is_done) = std::sync::mpsc::channel();
+        let path = pipe.clone();
+        let looks = std::thread::spawn(move || {
+            assert_eq!(look(std::process::id(), &path), Ok(()));
+            done.send(()).unwrap();
+        });
+        let result = is_done.recv_timeout(std::time::Duration::from_secs(20));
+        // One that waits for a writer goes on.
+        let _ = fs::OpenOptions::new().read(true).write(true).open(&pipe);
+        looks.join().unwrap();
+        result.unwrap();
     }
 
     #[test]

@@ -14,7 +14,8 @@ use patching::{Head, Image, Survey, survey};
 use twox_hash::XxHash3_128;
 
 use crate::blob::{Reason, Target};
-use crate::tuning::{HEAD_BYTES, SURVEYS};
+use crate::regular;
+use crate::tuning::{CODE_BYTES, HEAD_BYTES, SURVEYS};
 pub(crate) use folder::Folder;
 
 /// What a file is known by while it does not change: device, number, time of change and length.
@@ -36,7 +37,7 @@ impl Surveys {
 
     /// What is known of a program's file, which is looked at if it is not known.
     pub(crate) fn of(&self, target: &Target) -> Result<Option<Arc<Survey>>, Reason> {
-        let file = File::open(&target.executable)?;
+        let file = regular::open(&target.executable)?;
         let known = known(&file)?;
         // Whoever panicked has left the map whole.
         let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,7 +65,7 @@ impl Surveys {
         let head = head(file).ok().flatten().unwrap_or_default();
         let mut bytes = None;
         let mut key = head.build_id.as_deref().map(|id| key_of_build(id, known));
-        let folder = self.folder.as_ref();
+        let folder = self.folder.as_ref().filter(|_| is_trusted(file));
         if let (None, Some(_)) = (&key, folder) {
             key = Some(key_of_content(bytes.insert(whole(file)?)));
         }
@@ -112,11 +113,24 @@ fn head(file: &File) -> io::Result<Option<Head>> {
     Ok(Head::parse(&bytes))
 }
 
-/// All of a file.
-fn whole(mut file: &File) -> io::Result<Vec<u8>> {
+/// All of a file, unless that is more than any program has.
+fn whole(file: &File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
+    if file.metadata()?.len() > CODE_BYTES {
+        let why = format!("it is larger than {} MB", CODE_BYTES >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
+    file.take(CODE_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Whether what is found in a file may be kept and taken for others of its build id: no other user
+/// has made it, who could have given it the id of another one's program.
+fn is_trusted(file: &File) -> bool {
+    const OTHERS_WRITE: u32 = 0o022;
+    let own = rustix::process::geteuid().as_raw();
+    file.metadata()
+        .is_ok_and(|about| [0, own].contains(&about.uid()) && about.mode() & OTHERS_WRITE == 0)
 }
 
 /// Whether a file has the bytes that a survey was made of.
@@ -192,6 +206,28 @@ mod tests {
             assert_eq!(find(&program, &kept), whole, "{option}");
             assert_eq!(find(&program, &kept), whole, "{option}");
         }
+    }
+
+    /// Root would take what it finds there for the program that really has this id.
+    #[test]
+    fn nothing_is_kept_of_a_file_that_others_can_write() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().unwrap();
+        let program = program(place.path(), "-Wl,--build-id=sha1");
+        let kept = place.path().join("kept");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o777)).unwrap();
+        find(&program, &kept);
+        assert!(!kept.exists());
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        find(&program, &kept);
+        assert_eq!(fs::read_dir(&kept).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_is_larger_than_any_program_is_not_read() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(CODE_BYTES + 1).unwrap();
+        assert!(whole(&file).unwrap_err().to_string().contains("larger"));
     }
 
     /// A program that was changed by hand has its build id still.

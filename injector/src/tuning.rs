@@ -108,8 +108,10 @@ pub(crate) const BREATH: Duration = Duration::from_millis(20);
 /// some milliseconds.
 pub(crate) const ENDING: Duration = Duration::from_secs(2);
 
-/// Number of times that copies of a process are looked for, which may make others meanwhile.
-pub(crate) const COPIES: usize = 5;
+/// Maximum number of times that copies of a process are looked for, which may make others
+/// meanwhile. Chosen: from the second time on, copies record nothing more as soon as they are
+/// found, and neither do those that they make then.
+pub(crate) const COPIES: usize = 50;
 
 /// Time between two looks whether a program that was just started has loaded its libc.
 pub(crate) const LOADS: Duration = Duration::from_millis(5);
@@ -122,6 +124,35 @@ pub(crate) const LOOKS_FOR_LIBC: usize = 200;
 /// Chosen: one for each of as many threads as a process can have with hooks, and some more.
 pub(crate) const MAPPED: usize = 1 << 17;
 
-/// Maximum length of the note on a blob in a process, in bytes, and of what is looked through for
-/// one. Chosen: a change takes 40 bytes, and a libc has some hundred.
+/// Maximum length of the note on a blob in a process, in bytes. Chosen: a change takes 40 bytes,
+/// and a libc has some hundred.
 pub(crate) const NOTE_BYTES: usize = 1 << 20;
+
+/// Maximum length of a program's arguments that its library is told, in bytes. Chosen: as many as
+/// `xargs` gives a command; a program can say of itself that it has gigabytes.
+pub(crate) const COMMAND_LINE_BYTES: u64 = 128 << 10;
+
+/// Number of pages for which the kernel is asked at once whether they hold something: 32 KiB of
+/// answers.
+pub(crate) const PAGES_AT_ONCE: usize = 4096;
+
+/// Maximum size of memory that is looked through for a note, in bytes. Chosen: programs have some
+/// megabytes that can be read alone and are in use; this much takes two seconds on a busy machine.
+pub(crate) const SEARCHED_BYTES: u64 = 1 << 30;
+
+/// Maximum size of a file of code that is looked at, in bytes. Chosen: the largest programs that
+/// are known have 600 MB with their debug information; a file can say that it has terabytes.
+pub(crate) const CODE_BYTES: u64 = 1 << 30;
+
+/// Maximum time for which another tracer of a process is waited for at the end. Chosen: another
+/// recorder, `strace -p` that is refused, or `pidof` lets go within milliseconds, and whoever ends
+/// a recording waits.
+pub(crate) const TRACED: Duration = Duration::from_secs(1);
+
+/// Maximum number of notes in a process that are read. Chosen: a process has one, and some of
+/// recorders that were killed as they ended; it may make up any number.
+pub(crate) const NOTES: usize = 16;
+
+/// Number of times that a process is attached to which is given a blob by another recorder in that
+/// moment: the one that is there then has a note by which it is told.
+pub(crate) const ATTEMPTS: usize = 3;

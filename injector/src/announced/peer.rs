@@ -18,9 +18,24 @@ pub(crate) fn process(connection: &UnixStream) -> Result<u32, Error> {
     }
     // The kernel says 0 for a process that cannot be seen from here, which is no `Pid`.
     let process = rustix::process::Pid::as_raw(Some(peer.pid));
-    u32::try_from(process).ok().filter(|process| *process > 0).ok_or_else(|| {
+    let process = u32::try_from(process).ok().filter(|process| *process > 0).ok_or_else(|| {
         refused("its sender is in a container that cannot be seen from here".to_owned())
-    })
+    })?;
+    // The number is of the moment in which it connected. If it has ended since, another user's
+    // process may have it.
+    if !is_of(process, other.as_raw()) {
+        return Err(refused("its sender has ended, or become another user".to_owned()));
+    }
+    Ok(process)
+}
+
+/// Whether a process is of a user now.
+fn is_of(process: u32, user: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    let mut users = line.unwrap_or_default().split_ascii_whitespace();
+    // The effective one stands behind the real one, and is what a connection has.
+    users.nth(1).and_then(|effective| effective.parse().ok()) == Some(user)
 }
 
 /// Whether a user may announce to a recorder of a user.
@@ -59,6 +74,14 @@ mod tests {
     fn a_user_announces_to_its_own_recorder_and_to_root() {
         assert!(may_announce(1000, 1000) && may_announce(0, 1000) && may_announce(0, 0));
         assert!(!may_announce(1000, 1001) && !may_announce(1000, 0));
+    }
+
+    #[test]
+    fn a_process_of_another_user_is_not_the_one_that_connected() {
+        let own = rustix::process::geteuid().as_raw();
+        assert!(is_of(std::process::id(), own));
+        assert!(!is_of(std::process::id(), own + 1));
+        assert!(!is_of(u32::MAX, own));
     }
 
     #[test]

@@ -1,0 +1,51 @@
+//! Files that a process names: any process can name a pipe, on which whoever opens it waits for
+//! ever, a device that does something when it is opened, or a link to another file.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+
+/// Opens a regular file for reading. Its path is the kernel's word: it has no links, unless it is
+/// one of `/proc` that leads to what a process executes.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let of_kernel = path.starts_with("/proc");
+    let links = if of_kernel { ResolveFlags::empty() } else { ResolveFlags::NO_SYMLINKS };
+    reopen(&rustix::fs::openat2(CWD, path, flags, Mode::empty(), links)?)
+}
+
+/// Opens a file for reading that was opened as a path, if it is a regular one.
+pub(crate) fn reopen(file: &OwnedFd) -> io::Result<File> {
+    let mode = rustix::fs::fstat(file)?.st_mode;
+    if mode & libc::S_IFMT != libc::S_IFREG {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::process::Command;
+
+    use super::*;
+
+    /// To open the pipe would take for ever.
+    #[test]
+    fn only_regular_files_are_opened() {
+        let place = tempfile::tempdir().unwrap();
+        let [file, pipe, link] = ["file", "pipe", "link"].map(|name| place.path().join(name));
+        fs::write(&file, "text").unwrap();
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        symlink(&file, &link).unwrap();
+        open(&file).unwrap();
+        open(Path::new("/proc/self/exe")).unwrap();
+        for other in [&pipe, &link, Path::new("/dev/null"), place.path()] {
+            open(other).unwrap_err();
+        }
+    }
+}
