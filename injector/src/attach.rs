@@ -9,7 +9,9 @@ mod held;
 mod mapped;
 mod note;
 mod put;
+mod recorder;
 mod settle;
+mod switch;
 mod told;
 
 use std::ffi::OsString;
@@ -24,7 +26,8 @@ use crate::maps;
 use crate::memory::Memory;
 use crate::outcome::{Error, Left};
 use crate::threads::{Threads, in_a_thread};
-use crate::tuning::{ALL_STOPPED, LOADS, LOOKS_FOR_LIBC, STACK, STOPPED};
+use crate::tuning::{ALL_STOPPED, ATTEMPTS, LOADS, LOOKS_FOR_LIBC, STACK, STOPPED};
+use detach::{Origin, TakenOver};
 use files::CodeFile;
 use held::Held;
 use put::{Part, Work};
@@ -33,9 +36,11 @@ use put::{Part, Work};
 #[derive(Clone, Debug)]
 pub struct Attached {
     held: Held,
+    origin: Origin,
     path: PathBuf,
     stopped: Duration,
     took_over: bool,
+    remains: Vec<String>,
 }
 
 /// Puts a blob into a process that runs. `prepare` is asked for the program and for its libc; the
@@ -84,15 +89,28 @@ impl Attached {
         self.took_over
     }
 
+    /// Why the blob of a recorder that was killed is still in copies of the process, which are
+    /// recorded by nobody.
+    #[must_use]
+    pub fn not_taken_over(&self) -> &[String] {
+        &self.remains
+    }
+
     /// Takes the blob out of the process, which then is as it was before, and of those that are
     /// copies of it. Returns how many there were; those that have become another program, or have
     /// ended, need nothing.
     ///
     /// # Errors
     /// Something failed, or threads do not come out of the blob; then it stays there and does
-    /// nothing more. Of several errors it is the first.
+    /// nothing more, or the error says otherwise. Of several errors it is the first.
     pub fn detach(&self) -> Result<usize, Error> {
-        detach::detach_all(&self.held)
+        let (count, errors) = self.detach_all();
+        errors.into_iter().next().map_or(Ok(count), Err)
+    }
+
+    /// The same, with the errors of all copies.
+    pub fn detach_all(&self) -> (usize, Vec<Error>) {
+        detach::detach_all(&self.held, &self.origin)
     }
 }
 
@@ -101,9 +119,35 @@ fn attach_here(
     prepare: &dyn Prepare,
     variables: &[(OsString, OsString)],
 ) -> Result<Attached, Error> {
-    allowed::look(process)?;
-    let memory = Memory::open(process).map_err(|error| allowed(process, error))?;
-    let took_over = detach::take_over(process, &memory)?;
+    let mut before = TakenOver::default();
+    for again in (0..ATTEMPTS).rev() {
+        allowed::look(process)?;
+        let memory = Memory::open(process).map_err(|error| allowed(process, error))?;
+        let taken = detach::take_over(process, &memory)?;
+        let found_more = taken.is_one;
+        before.is_one |= taken.is_one;
+        before.remains.extend(taken.remains);
+        match attach_now(process, memory, prepare, variables) {
+            // Another recorder has come in between, and is looked at anew.
+            Err(Error::NotAttached { why: Left::UsesGs, .. })
+                if again > 0 && !found_more && has_note(process) => {}
+            Err(error) => return Err(error),
+            Ok(mut attached) => {
+                attached.took_over = before.is_one;
+                attached.remains = before.remains;
+                return Ok(attached);
+            }
+        }
+    }
+    Err(Error::left(process, Left::UsesGs))
+}
+
+fn attach_now(
+    process: u32,
+    memory: Memory,
+    prepare: &dyn Prepare,
+    variables: &[(OsString, OsString)],
+) -> Result<Attached, Error> {
     let facts = memory.told()?;
     if facts.secure {
         return Err(Error::left(process, Left::Secure));
@@ -128,23 +172,31 @@ fn attach_here(
         return Err(Error::Blob("what it is told is too long"));
     };
     let begin = Instant::now();
-    let work = Work { process, memory: &memory, facts: &facts, blob, told, argument_and_stack };
     let mut threads =
         Threads::stop(process, begin + ALL_STOPPED).map_err(|error| allowed(process, error))?;
-    let made = put::put(work, parts, &mut threads, begin + STOPPED);
+    let origin = Origin::of(process);
+    // It may have executed another program meanwhile, which has other memory.
+    let memory = Memory::open(process)?;
+    let made = match memory.told()? == facts {
+        true => {
+            let memory = &memory;
+            let facts = &facts;
+            let work = Work { process, memory, facts, blob, told, argument_and_stack };
+            put::put(work, parts, &mut threads, begin + STOPPED)
+        }
+        false => Err(Error::left(process, Left::OtherProgram)),
+    };
     threads.release();
-    let held = made.map_err(|error| recorded(process, &memory, error))?;
+    let held = made?;
     let stopped = begin.elapsed();
-    Ok(Attached { held, path, stopped, took_over })
+    Ok(Attached { held, origin, path, stopped, took_over: false, remains: Vec::new() })
 }
 
-/// Who records a process that has been given a blob in this moment; other errors as they are.
-fn recorded(process: u32, memory: &Memory, error: Error) -> Error {
-    let Error::NotAttached { why: Left::UsesGs, .. } = error else { return error };
-    match note::find(process, memory) {
-        Ok(Some((recorder, _))) => Error::left(process, Left::Recorded { by: recorder.process }),
-        _ => error,
-    }
+/// Whether a process has a note on a blob.
+fn has_note(process: u32) -> bool {
+    Memory::open(process)
+        .and_then(|memory| note::find(process, &memory))
+        .is_ok_and(|notes| !notes.is_empty())
 }
 
 /// Files of code of a process. One that was just started has not loaded its libc yet; it is waited

@@ -38,6 +38,41 @@ pub struct Ending {
     /// each: an address and a number of bytes. The blob has mapped this memory by itself; it is
     /// unmapped once nothing of the blob runs any more. `None` for a blob that maps nothing.
     pub mapped: Option<u64>,
+    /// Offset of the words of a [`Switch`], by which hooks are made to do nothing while the process
+    /// runs, where the blob cannot be taken out. `None` for a blob that has none.
+    pub switch: Option<u64>,
+}
+
+/// Words by which a blob's hooks are switched off from outside, without a call in the process. All
+/// of them are constant but the second.
+///
+/// Hooks do nothing while the word at `state` is 0. It is put into `kept` first, from where the
+/// blob's last function has it. It is the address of a structure that has, at `header`, the address
+/// of another one or 0. That one has, at `progress`, a number of four bytes which becomes `left`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Switch {
+    /// Address of the word that hooks look at.
+    pub state: u64,
+    /// What that word was, where hooks are switched off.
+    pub kept: u64,
+    /// Offset of an address in what the word leads to.
+    pub header: u64,
+    /// Offset of a number in what that address leads to.
+    pub progress: u64,
+    /// What that number becomes.
+    pub left: u64,
+}
+
+impl Switch {
+    /// Number of words.
+    pub(crate) const WORDS: usize = 5;
+    /// Offset of [`Switch::kept`], in bytes.
+    pub(crate) const KEPT: u64 = 8;
+
+    /// The switch of these words.
+    pub(crate) fn of([state, kept, header, progress, left]: [u64; Switch::WORDS]) -> Switch {
+        Switch { state, kept, header, progress, left }
+    }
 }
 
 /// Offsets, in bytes, by which hooks are found that wait for a system call: in the slot that a

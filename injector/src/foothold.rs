@@ -84,7 +84,8 @@ pub(crate) fn behind_code(
 /// Addresses in the kernel's own library at which a foothold may lie: its last bytes, where they
 /// are zero, or a foothold of a recorder that was killed.
 pub(crate) fn in_vdso(told: &Told, regions: &[Region], memory: &Memory, bytes: usize) -> Vec<u64> {
-    let vdso = regions.iter().find(|region| region.start == told.vdso && region.executable);
+    let is_it = |region: &&Region| region.start == told.vdso && region.executable && !region.shared;
+    let vdso = regions.iter().find(is_it);
     let place = vdso.and_then(|region| region.end.checked_sub(bytes as u64));
     let unused = |place: &u64| memory.read(*place, bytes).is_ok_and(|bytes| is_unused(&bytes));
     place.filter(unused).into_iter().collect()
@@ -97,10 +98,11 @@ fn is_unused(bytes: &[u8]) -> bool {
     whole::is_one(bytes) || is_zero(before) && (is_zero(last) || last.starts_with(&CODE))
 }
 
-/// Whether all bytes of a foothold would be executable.
+/// Whether all bytes of a foothold would be executable, and the process's own copy.
 fn is_code(place: u64, regions: &[Region], bytes: usize) -> bool {
     let end = place.saturating_add(bytes as u64);
-    regions.iter().any(|region| region.executable && region.start <= place && end <= region.end)
+    let holds = |region: &&Region| region.start <= place && end <= region.end;
+    regions.iter().filter(holds).any(|region| region.executable && !region.shared)
 }
 
 /// Foothold that was taken.
@@ -196,7 +198,8 @@ mod tests {
 
     #[test]
     fn a_place_is_behind_code_that_leaves_room_in_its_page() {
-        let regions = [Region { start: 0x40_1000, end: 0x40_3000, executable: true }];
+        let regions =
+            [Region { start: 0x40_1000, end: 0x40_3000, executable: true, shared: false }];
         let segment = |file_bytes, bytes, executable| Headers {
             segments: vec![Segment { start: 0x1000, file_bytes, bytes, executable }],
             interpreted: false,

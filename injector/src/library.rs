@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol, elf};
 
-use crate::blob::{Blob, Ending, Waiting};
+use crate::blob::{Blob, Ending, Switch, Waiting};
 use crate::outcome::Error;
 
 /// Bytes of a page.
@@ -67,7 +67,8 @@ impl Library {
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
             *word = u64::from_le_bytes(*bytes);
         }
-        self.blob.ending = Some(Ending { function, waiting: Waiting::of(words), mapped: None });
+        self.blob.ending =
+            Some(Ending { function, waiting: Waiting::of(words), mapped: None, switch: None });
         Ok(self)
     }
 
@@ -82,6 +83,21 @@ impl Library {
             return Err(Error::Blob("it lacks the list of what it maps"));
         };
         ending.mapped = Some(at);
+        Ok(self)
+    }
+
+    /// Says by which of its symbols hooks are switched off where it cannot be taken out:
+    /// [`Ending::switch`].
+    ///
+    /// # Errors
+    /// It lacks the symbol, or cannot be taken out of a program.
+    pub fn with_switch(mut self, symbol: &str) -> Result<Library, Error> {
+        let bytes = 8 * Switch::WORDS as u64;
+        let at = self.symbol(symbol).filter(|at| at.saturating_add(bytes) <= self.blob.memory);
+        let (Some(at), Some(ending)) = (at, &mut self.blob.ending) else {
+            return Err(Error::Blob("it lacks a switch"));
+        };
+        ending.switch = Some(at);
         Ok(self)
     }
 

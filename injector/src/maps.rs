@@ -1,5 +1,13 @@
 //! What is mapped where in a process: the lines of `/proc/PID/maps`, and which addresses are free
 //! for code that a program's text jumps to.
+//!
+//! How lines are divided says nothing of who has mapped what: the kernel joins neighbours of equal
+//! rights, and divides one mapping where rights change. So nothing here is found by where a line
+//! begins or ends, but by the addresses that lines cover.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use crate::tuning::{HEAP_ROOM, LOWEST, REACH};
 
@@ -15,6 +23,22 @@ pub(crate) struct Region {
     pub end: u64,
     /// Whether it may be executed.
     pub executable: bool,
+    /// Whether what is written there is written for others, too: to a file, or to memory that they
+    /// have mapped.
+    pub shared: bool,
+}
+
+/// Range of addresses at which a file is mapped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FileRegion {
+    /// The addresses.
+    pub region: Region,
+    /// Offset of the first of them in the file.
+    pub offset: u64,
+    /// What the file is known by: its device and its number, as the kernel writes them.
+    pub known: (Vec<u8>, u64),
+    /// Path of the file.
+    pub path: PathBuf,
 }
 
 /// Regions of a text such as `/proc/PID/maps`, in its order. `None` where a line is no region.
@@ -34,17 +58,44 @@ fn region(line: &[u8]) -> Option<Region> {
     };
     let (start, end) = (number(start)?, number(end)?);
     let rights = words.next().filter(|rights| rights.len() == 4)?;
-    (start < end).then(|| Region { start, end, executable: rights[2] == b'x' })
+    let (executable, shared) = (rights[2] == b'x', rights[3] == b's');
+    (start < end).then_some(Region { start, end, executable, shared })
 }
 
-/// Regions of a text such as `/proc/PID/maps` that are of no file, and may be read alone.
+/// Regions of a text such as `/proc/PID/maps` that are of no file, and may be read alone. Whatever
+/// lies beside such memory with the same rights is one region with it, and may have given it a
+/// name.
 pub(crate) fn read_only(text: &[u8]) -> impl Iterator<Item = Region> {
     let lines = text.split(|byte| *byte == b'\n');
     let is_one = |line: &&[u8]| {
-        let words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
-        words.skip(1).eq([&b"r--p"[..], b"00000000", b"00:00", b"0"])
+        let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty()).skip(1);
+        let is_anonymous = [words.next(), words.next(), words.next(), words.next()]
+            == [b"r--p" as &[u8], b"00000000", b"00:00", b"0"].map(Some);
+        is_anonymous && words.next().is_none_or(|name| name.starts_with(b"[anon"))
     };
     lines.filter(is_one).filter_map(region)
+}
+
+/// Regions of a text such as `/proc/PID/maps` that are of a file. A name that a program has given
+/// its memory is not the path of one.
+pub(crate) fn files(text: &[u8]) -> impl Iterator<Item = FileRegion> {
+    text.split(|byte| *byte == b'\n').filter_map(|line| {
+        let region = region(line)?;
+        let mut words = line.splitn(6, |byte| *byte == b' ').skip(2);
+        let hexadecimal = |word: &[u8]| u64::from_str_radix(str::from_utf8(word).ok()?, 16).ok();
+        let offset = hexadecimal(words.next()?)?;
+        let device = words.next()?.to_vec();
+        let number = str::from_utf8(words.next()?).ok()?.parse().ok().filter(|it| *it != 0)?;
+        let path = words.next()?.trim_ascii_start();
+        let path = path.starts_with(b"/").then(|| PathBuf::from(OsStr::from_bytes(path)))?;
+        Some(FileRegion { region, offset, known: (device, number), path })
+    })
+}
+
+/// Whether any of a range of addresses is mapped.
+pub(crate) fn is_mapped(regions: &[Region], (start, bytes): (u64, u64)) -> bool {
+    let end = start.saturating_add(bytes);
+    bytes > 0 && regions.iter().any(|region| region.start < end && start < region.end)
 }
 
 /// Whole pages that hold a number of bytes; `None` where they are more than a number can say.
@@ -92,7 +143,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn mapped(ranges: &[(u64, u64)]) -> Vec<Region> {
-        ranges.iter().map(|&(start, end)| Region { start, end, executable: false }).collect()
+        ranges
+            .iter()
+            .map(|&(start, end)| Region { start, end, executable: false, shared: false })
+            .collect()
     }
 
     #[test]
@@ -103,7 +157,8 @@ mod tests {
                      ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n";
         let regions = parse(text).unwrap();
         assert_eq!(regions.len(), 4);
-        assert_eq!(regions[1], Region { start: 0x40_1000, end: 0x48_0000, executable: true });
+        let code = Region { start: 0x40_1000, end: 0x48_0000, executable: true, shared: false };
+        assert_eq!(regions[1], code);
         assert!(!regions[0].executable && !regions[2].executable && regions[3].executable);
     }
 
@@ -112,9 +167,38 @@ mod tests {
         let text = b"1000-2000 r--p 00000000 00:00 0 \n\
                      2000-3000 rw-p 00000000 00:00 0 \n\
                      3000-4000 r--p 00000000 00:00 0     [vvar]\n\
-                     4000-5000 r--p 00000000 fe:00 1     /a\n";
-        let found: Vec<Region> = read_only(text).collect();
-        assert_eq!(found, [Region { start: 0x1000, end: 0x2000, executable: false }]);
+                     4000-5000 r--p 00000000 fe:00 1     /a\n\
+                     6000-7000 r--p 00000000 00:00 0     [anon: its name]\n";
+        let found: Vec<u64> = read_only(text).map(|region| region.start).collect();
+        assert_eq!(found, [0x1000, 0x6000]);
+    }
+
+    #[test]
+    fn regions_of_files_are_found_and_names_of_memory_are_none() {
+        let text = b"1000-2000 r-xp 00003000 fe:00 7    /usr/lib/a b.so (deleted)\n\
+                     2000-3000 r--p 00000000 00:00 0    [anon:/usr/lib/libc.so.6]\n\
+                     3000-4000 rw-s 00000000 00:01 9    /dev/zero\n\
+                     4000-5000 rw-p 00000000 00:00 0 \n";
+        let found: Vec<FileRegion> = files(text).collect();
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!(found[0].path, PathBuf::from("/usr/lib/a b.so (deleted)"));
+        assert_eq!((found[0].offset, &found[0].known), (0x3000, &(b"fe:00".to_vec(), 7)));
+        assert!(found[0].region.executable && !found[0].region.shared && found[1].region.shared);
+    }
+
+    #[test]
+    fn what_is_mapped_is_known_however_it_is_divided() {
+        let regions = mapped(&[(0x1000, 0x3000), (0x3000, 0x4000)]);
+        for (range, expected) in [
+            ((0x2000, 0x1000), true),
+            ((0, 0x1000), false),
+            ((0, 0x1001), true),
+            ((0x4000, u64::MAX), false),
+            ((0x3fff, u64::MAX), true),
+            ((0x2000, 0), false),
+        ] {
+            assert_eq!(is_mapped(&regions, range), expected, "{range:x?}");
+        }
     }
 
     #[test]
@@ -164,6 +248,7 @@ mod tests {
         #[test]
         fn any_bytes_are_read_or_refused(text in proptest::collection::vec(any::<u8>(), 0..200)) {
             let _ = parse(&text);
+            let _ = (read_only(&text).count(), files(&text).count());
         }
 
         #[test]

@@ -1,29 +1,39 @@
 //! Memory of a process that stands still, by `/proc/PID/mem`: reads and writes what the process
 //! itself may not, text too, which becomes the process's own copy.
 
-use std::fs::{File, OpenOptions};
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 
 use crate::facts::{self, Told};
-use crate::maps::{self, Region};
+use crate::maps::{self, PAGE, Region};
 use crate::outcome::Error;
+use crate::tuning::{COMMAND_LINE_BYTES, PAGES_AT_ONCE};
 
 /// Memory and facts of a process.
 #[derive(Debug)]
 pub(crate) struct Memory {
     process: u32,
+    /// Folder of a thread that has it. The kernel shows no memory of a first thread that has ended
+    /// while others run.
+    folder: PathBuf,
     file: File,
 }
 
 impl Memory {
     /// Opens the memory that a process has now. Another exec would take it away.
     pub(crate) fn open(process: u32) -> Result<Memory, Error> {
-        let file = OpenOptions::new().read(true).write(true).open(format!("/proc/{process}/mem"));
-        match file {
-            Ok(file) => Ok(Memory { process, file }),
+        let folder = folder(process);
+        match OpenOptions::new().read(true).write(true).open(folder.join("mem")) {
+            Ok(file) => Ok(Memory { process, folder, file }),
             Err(source) => Err(Error::Kernel { process, step: "opening its memory", source }),
         }
+    }
+
+    /// Whether there are these bytes at an address. What cannot be read has others.
+    pub(crate) fn has(&self, address: u64, expected: &[u8]) -> bool {
+        self.read(address, expected.len()).is_ok_and(|found| found == expected)
     }
 
     /// Bytes at an address.
@@ -48,9 +58,37 @@ impl Memory {
         self.text("auxv")
     }
 
-    /// Arguments of the program, each with a zero behind it.
+    /// Arguments of the program, each with a zero behind it. A program may say that they are
+    /// gigabytes; what is longer than those of usual programs is cut.
     pub(crate) fn command_line(&self) -> Result<Vec<u8>, Error> {
-        self.text("cmdline")
+        const FILE: &str = "cmdline";
+        let file = File::open(self.folder.join(FILE)).map_err(self.failed(FILE))?;
+        let mut bytes = Vec::new();
+        file.take(COMMAND_LINE_BYTES).read_to_end(&mut bytes).map_err(self.failed(FILE))?;
+        if bytes.len() as u64 == COMMAND_LINE_BYTES {
+            bytes.pop();
+            bytes.push(0);
+        }
+        Ok(bytes)
+    }
+
+    /// Addresses of pages of a range that hold something, or all of them where the kernel does not
+    /// say which. Whatever was never written is passed over, however large it is.
+    pub(crate) fn pages_in_use(&self, region: &Region) -> impl Iterator<Item = u64> + use<'_> {
+        let known = File::open(self.folder.join("pagemap")).ok();
+        let (start, end) = (region.start, region.end);
+        let batches = (start..end).step_by(PAGES_AT_ONCE * PAGE as usize);
+        batches.flat_map(move |batch| {
+            let last = end.min(batch.saturating_add(PAGES_AT_ONCE as u64 * PAGE));
+            let mut words = vec![0; ((last - batch) / PAGE) as usize * 8];
+            let read = |file: &File| file.read_exact_at(&mut words, batch / PAGE * 8).ok();
+            let is_known = known.as_ref().and_then(read).is_some();
+            // In memory, or written to a disk.
+            let is_used = |word: &[u8; 8]| u64::from_le_bytes(*word) >> 62 != 0;
+            let used: Vec<bool> = words.as_chunks().0.iter().map(is_used).collect();
+            let pages = (batch..last).step_by(PAGE as usize).zip(used);
+            pages.filter(move |(_, used)| *used || !is_known).map(|(page, _)| page)
+        })
     }
 
     /// What is mapped, as the kernel writes it.
@@ -79,14 +117,14 @@ impl Memory {
     /// Entry of the program's file, as linked; `None` where it is no 64-bit program.
     pub(crate) fn linked_entry(&self) -> Result<Option<u64>, Error> {
         let mut header = [0; 64];
-        let path = format!("/proc/{}/exe", self.process);
-        let file = File::open(path).map_err(self.failed("opening its program"))?;
+        let file =
+            File::open(self.folder.join("exe")).map_err(self.failed("opening its program"))?;
         file.read_exact_at(&mut header, 0).map_err(self.failed("reading its program"))?;
         Ok(facts::linked_entry(&header))
     }
 
     fn text(&self, file: &'static str) -> Result<Vec<u8>, Error> {
-        std::fs::read(format!("/proc/{}/{file}", self.process)).map_err(self.failed(file))
+        fs::read(self.folder.join(file)).map_err(self.failed(file))
     }
 
     fn unreadable(&self, file: &'static str) -> Error {
@@ -96,5 +134,65 @@ impl Memory {
     fn failed(&self, step: &'static str) -> impl FnOnce(io::Error) -> Error + use<> {
         let process = self.process;
         move |source| Error::Kernel { process, step, source }
+    }
+}
+
+/// Folder in `/proc` of a thread of a process that has not ended, its first one if that can be.
+fn folder(process: u32) -> PathBuf {
+    let of = |tid: &str| PathBuf::from(format!("/proc/{process}/task/{tid}"));
+    let has_ended = |folder: &PathBuf| {
+        let stat = fs::read_to_string(folder.join("stat"));
+        stat.ok().is_none_or(|stat| facts::since(&stat).is_none())
+    };
+    let first = of(&process.to_string());
+    if !has_ended(&first) {
+        return first;
+    }
+    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
+    let mut others = threads.filter_map(|thread| Some(of(thread.ok()?.file_name().to_str()?)));
+    others.find(|folder| !has_ended(folder)).unwrap_or(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// One can say of itself that it has gigabytes, and whoever reads them would have them, too.
+    #[test]
+    fn long_arguments_are_cut() {
+        let long = "x".repeat(100_000);
+        let mut command = Command::new("sh");
+        command.args(["-c", "read line", &long, &long]).stdin(Stdio::piped());
+        let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+        let memory = Memory::open(child.id()).unwrap();
+        let arguments = memory.command_line().unwrap();
+        assert_eq!(arguments.len() as u64, COMMAND_LINE_BYTES);
+        assert!(arguments.starts_with(b"sh\0-c\0") && arguments.ends_with(b"x\0"));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn pages_that_were_never_written_are_passed_over() {
+        let bytes = 4 * PAGE as usize;
+        // SAFETY: maps memory of its own.
+        let memory = unsafe {
+            let rights = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            let memory = libc::mmap(std::ptr::null_mut(), bytes, rights, flags, -1, 0);
+            assert_ne!(memory, libc::MAP_FAILED);
+            // A huge page would be all of it.
+            libc::madvise(memory, bytes, libc::MADV_NOHUGEPAGE);
+            memory.cast::<u8>().add(2 * PAGE as usize).write(1);
+            memory
+        };
+        let start = memory.addr() as u64;
+        let region = Region { start, end: start + 4 * PAGE, executable: false, shared: false };
+        let own = Memory::open(std::process::id()).unwrap();
+        assert_eq!(own.pages_in_use(&region).collect::<Vec<_>>(), [start + 2 * PAGE]);
+        // SAFETY: what was mapped above.
+        unsafe { libc::munmap(memory, bytes) };
     }
 }

@@ -73,6 +73,8 @@ pub enum Left {
     Replaced(PathBuf),
     /// The process has become another program, or ended.
     OtherProgram,
+    /// The process's code is mapped so that a change would be one of the file, for all.
+    SharedCode,
 }
 
 /// What gives a file's program rights that its user does not have.
@@ -142,6 +144,9 @@ impl fmt::Display for Left {
                 path.display()
             ),
             Left::OtherProgram => f.write_str("it has ended, or become another program"),
+            Left::SharedCode => f.write_str(
+                "its code is mapped so that a change would be one of the file (MAP_SHARED)",
+            ),
         }
     }
 }
@@ -185,14 +190,45 @@ pub enum Error {
     },
     /// The code cannot be taken out of a process.
     #[error(
-        "{source}; the library stays in process {process}, and goes on; to take it out, begin \
-         'sockcap record -p {process}', and end it"
+        "{source}; the library stays in process {process}, and {}; to take it out, begin 'sockcap \
+         record -p {process}', and end it",
+        what_it_does(*.is_off)
     )]
     Stays {
         /// Number of the process.
         process: u32,
+        /// Whether it is switched off, so that it does nothing more.
+        is_off: bool,
         /// Why.
         source: Box<Error>,
+    },
+    /// Nothing of the code runs in a process any more, but not all of it could be taken out.
+    #[error("process {process} is recorded no more, but {what} could not be taken back")]
+    Remains {
+        /// Number of the process.
+        process: u32,
+        /// What.
+        what: String,
+    },
+    /// The code's end says that it has failed.
+    #[error("the log of process {process} does not say that its recording has ended")]
+    NotEnded {
+        /// Number of the process.
+        process: u32,
+    },
+    /// A debugger has set a breakpoint where the program's code was changed.
+    #[error("process {process} has a breakpoint at {address:#x}, on a jump to the library")]
+    Breakpoint {
+        /// Number of the process.
+        process: u32,
+        /// Address of the change.
+        address: u64,
+    },
+    /// A process makes copies of itself faster than the code is taken out of them.
+    #[error("process {process} is one of copies that were made without pause")]
+    Copies {
+        /// Number of the process.
+        process: u32,
     },
     /// The kernel does not let us trace a process.
     #[error("process {process} may not be traced: {source}{}", tracer_hint(*.tracer))]
@@ -323,6 +359,11 @@ impl Error {
     pub(crate) fn left(process: u32, why: Left) -> Error {
         Error::NotAttached { process, why }
     }
+}
+
+/// Words on what a library does that stays.
+fn what_it_does(is_off: bool) -> &'static str {
+    if is_off { "records nothing more" } else { "goes on recording" }
 }
 
 /// Words on who traces a process already.

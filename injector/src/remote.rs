@@ -203,6 +203,8 @@ impl<'a> Remote<'a> {
                     self.stopped_by = libc::SIGSTOP;
                     self.seized.go(Go::ToCall, 0, step)?;
                 }
+                // Its process is stopped, and stays so when it is let go; or was a moment ago.
+                Stop::Group | Stop::Interrupted => self.seized.go(Go::ToCall, 0, step)?,
                 stop => return Err(unexpected(self.seized, stop, step)),
             }
         }

@@ -69,7 +69,7 @@ impl Seized {
         let seized = end_of(process).and_then(|end| seize(tid).map(|()| end));
         match seized {
             Ok(end) => Ok(Seized { tid, process, end, stopped: false, alone }),
-            Err(source) => Err(Error::Seize { process, tracer: tracer(process), source }),
+            Err(source) => Err(Error::Seize { process, tracer: tracer_of(tid), source }),
         }
     }
 
@@ -78,7 +78,7 @@ impl Seized {
         let end = Arc::clone(end);
         match ptrace::seize(tid).and_then(|()| ptrace::interrupt(tid)) {
             Ok(()) => Ok(Seized { tid, process, end, stopped: false, alone: true }),
-            Err(source) => Err(Error::Seize { process, tracer: tracer(process), source }),
+            Err(source) => Err(Error::Seize { process, tracer: tracer_of(tid), source }),
         }
     }
 
@@ -179,6 +179,19 @@ impl Seized {
         Err(Error::Timeout { process, step })
     }
 
+    /// The stop at which it stands by now, if there is one.
+    pub(crate) fn stop_by_now(&mut self, step: &'static str) -> Result<Option<Stop>, Error> {
+        match ptrace::report(self.tid != self.process as Tid, self.alone.then_some(self.tid)) {
+            Ok(Some(Report::Stopped { tid, status })) => Ok(Some(self.stopped(tid, status))),
+            Ok(Some(Report::Ended)) => Err(Error::Gone { process: self.process, step }),
+            Ok(None) => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(Error::Gone { process: self.process, step })
+            }
+            Err(error) => Err(self.failed(step)(error)),
+        }
+    }
+
     /// Waits for its next stop.
     pub(crate) fn wait(&mut self, until: Instant, step: &'static str) -> Result<Stop, Error> {
         match self.wait_or(None, until, step)? {
@@ -269,9 +282,21 @@ impl Seized {
     }
 }
 
-/// Number of the process that traces another one; 0 where there is none.
+/// Number of the process that traces another one, or one of its threads; 0 where there is none.
 pub(crate) fn tracer(process: u32) -> u32 {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
-    line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
+    let tids = threads.filter_map(|thread| thread.ok()?.file_name().to_str()?.parse().ok());
+    tids.map(tracer_of).find(|tracer| *tracer != 0).unwrap_or(0)
+}
+
+/// Number of the process that traces a thread; 0 where there is none.
+fn tracer_of(tid: Tid) -> u32 {
+    let number = |tid: u32, name: &str| {
+        let status = std::fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        line.trim().parse::<u32>().ok()
+    };
+    let tracer = number(tid.cast_unsigned(), "TracerPid").unwrap_or(0);
+    // The kernel names the thread that traces; users know its process.
+    number(tracer, "Tgid").unwrap_or(tracer)
 }

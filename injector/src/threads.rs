@@ -15,6 +15,8 @@ use crate::seized::{self, Seized, Stop};
 pub(crate) struct Threads {
     process: u32,
     end: Arc<OwnedFd>,
+    /// Whether they may stand still for another reason, too: a stop of their process.
+    may_be_stopped: bool,
     /// Each of them.
     pub all: Vec<Thread>,
 }
@@ -37,8 +39,18 @@ impl Threads {
     /// Stops all threads of a process. On an error, those that were stopped go on when the calling
     /// thread ends, not before.
     pub(crate) fn stop(process: u32, until: Instant) -> Result<Threads, Error> {
+        Threads::stop_such(process, false, until)
+    }
+
+    /// The same, also where the process is stopped already, as by SIGSTOP. It is stopped again when
+    /// its threads are let go; those that are let go for moments do go on for these.
+    pub(crate) fn stop_even_stopped(process: u32, until: Instant) -> Result<Threads, Error> {
+        Threads::stop_such(process, true, until)
+    }
+
+    fn stop_such(process: u32, may_be_stopped: bool, until: Instant) -> Result<Threads, Error> {
         let end = seized::end_of(process).map_err(|_| Error::NoProcess { process })?;
-        let mut threads = Threads { process, end, all: Vec::new() };
+        let mut threads = Threads { process, end, may_be_stopped, all: Vec::new() };
         threads.stop_others(until)?;
         Ok(threads)
     }
@@ -70,7 +82,7 @@ impl Threads {
                 break;
             }
             for seized in fresh {
-                self.all.extend(stand(seized, until)?);
+                self.all.extend(stand(seized, self.may_be_stopped, until)?);
             }
         }
         if self.all.is_empty() { Err(Error::Gone { process, step: STEP }) } else { Ok(()) }
@@ -94,12 +106,27 @@ impl Threads {
             }
         }
         thread::sleep(moment);
+        let mut again = false;
+        for Thread { seized, .. } in &mut gone_on {
+            // One of a stopped process was told to stop twice: by that, and by us. It has not gone
+            // on yet.
+            match seized.stop_by_now(STEP) {
+                Ok(None) | Err(Error::Gone { .. }) => continue,
+                Ok(Some(Stop::Signal(signal))) => seized.go(Go::On, signal, STEP)?,
+                Ok(Some(_)) => seized.go(Go::On, 0, STEP)?,
+                Err(error) => return Err(error),
+            }
+            again = true;
+        }
+        if again {
+            thread::sleep(moment);
+        }
         for Thread { seized, .. } in &gone_on {
             // One that has ended is found below.
             let _ = ptrace::interrupt(seized.tid());
         }
         for Thread { seized, .. } in gone_on {
-            self.all.extend(stand(seized, until)?);
+            self.all.extend(stand(seized, self.may_be_stopped, until)?);
         }
         self.stop_others(until)
     }
@@ -131,7 +158,11 @@ impl Thread {
 }
 
 /// Waits until a thread that was interrupted stands still. `None` where it has ended.
-fn stand(mut seized: Seized, until: Instant) -> Result<Option<Thread>, Error> {
+fn stand(
+    mut seized: Seized,
+    may_be_stopped: bool,
+    until: Instant,
+) -> Result<Option<Thread>, Error> {
     loop {
         let stop = match seized.wait(until, STEP) {
             Ok(stop) => stop,
@@ -139,7 +170,7 @@ fn stand(mut seized: Seized, until: Instant) -> Result<Option<Thread>, Error> {
             Err(error) => return Err(error),
         };
         match stop {
-            Stop::Interrupted => {
+            Stop::Interrupted | Stop::Group if may_be_stopped || stop == Stop::Interrupted => {
                 let registers = seized.registers(STEP)?;
                 return Ok(Some(Thread { seized, registers, signal: 0 }));
             }

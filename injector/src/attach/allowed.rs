@@ -3,8 +3,9 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use crate::maps;
 use crate::outcome::{Error, Left};
 use crate::seized::tracer;
 
@@ -66,7 +67,7 @@ pub(super) fn shares_memory(process: u32) -> bool {
 }
 
 /// Value of a field of `status`.
-fn field<'text>(status: &'text str, name: &str) -> Option<&'text str> {
+pub(super) fn field<'text>(status: &'text str, name: &str) -> Option<&'text str> {
     let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
     line.map(str::trim)
 }
@@ -93,11 +94,9 @@ fn sees_the_same(process: u32) -> bool {
 
 /// Library of ours that a process has loaded.
 fn library(maps: &[u8]) -> Option<PathBuf> {
-    let maps = String::from_utf8_lossy(maps);
-    maps.lines().find_map(|line| {
-        let path = line.get(line.find('/')?..)?;
-        let name = Path::new(path).file_name()?.to_str()?;
-        (name.starts_with("libsockcap") && name.contains(".so")).then(|| PathBuf::from(path))
+    maps::files(maps).map(|file| file.path).find(|path| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.starts_with("libsockcap") && name.contains(".so"))
     })
 }
 
@@ -239,5 +238,6 @@ mod tests {
         assert_eq!(of("/a b/libsockcap.so"), Some("/a b/libsockcap.so".into()));
         assert_eq!(of("/usr/lib/libc.so.6"), None);
         assert_eq!(of("/data/libsockcap.data/x"), None);
+        assert_eq!(library(b"1-2 r-xp 0 00:00 0    [anon:/a/libsockcap.so]\n"), None);
     }
 }

@@ -3,101 +3,212 @@
 //! All threads are stopped. Where a hook would begin, the text becomes what it was. Threads are led
 //! out of the blob; if one is not out yet, all go on for a moment, and are stopped again. Then the
 //! blob's last function is called, all of the text becomes what it was, and the memory is given
-//! back. A process whose tracer is killed between two of these goes on.
+//! back. Before the threads go on it is looked whether all of that has been done. A process whose
+//! tracer is killed between two of these goes on.
+//!
+//! A blob is found by what is known of it: bytes at addresses. What the kernel says is mapped there
+//! is no help, as it joins and divides mappings. Where a blob cannot be taken out, it is switched
+//! off, which takes no more than writing into its memory.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::thread;
 use std::time::Instant;
 
-use super::allowed::shares_memory;
+use super::allowed::{self, shares_memory};
 use super::held::Held;
 use super::settle::Place;
+use super::switch::switch_off;
+use super::told::MARK;
 use super::{files, mapped, note, put};
+use crate::changes::{self, Found};
+use crate::facts;
+use crate::maps;
 use crate::memory::Memory;
 use crate::outcome::{Error, Left};
+use crate::remote::Remote;
 use crate::threads::{Threads, in_a_thread};
-use crate::tuning::{ALL_STOPPED, BREATH, COPIES, ENDING, FAILURES, STOPPED, TRIES};
+use crate::tuning::{ALL_STOPPED, BREATH, COPIES, ENDING, FAILURES, STOPPED, TRACED, TRIES};
 
-/// Takes the blob out of a process and of all its copies.
-pub(super) fn detach_all(held: &Held) -> Result<usize, Error> {
-    if held.ending.is_none() {
-        return Err(Error::Blob("it has no end"));
+/// Process that a blob was put into, as it was then.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    /// Number of the process.
+    pub process: u32,
+    /// When it began.
+    since: Option<u64>,
+    /// Its user, whose copies of it may be. Those of root may be of any user.
+    user: Option<u32>,
+}
+
+impl Origin {
+    /// The process of a number, as it is now.
+    pub(super) fn of(process: u32) -> Origin {
+        Origin { process, since: since(process), user: user(process) }
     }
-    let (mut done, mut first_error, mut tried) = (0, None, Vec::new());
+
+    /// Whether the process has not ended, whatever it has become.
+    fn is_there(&self) -> bool {
+        self.since.is_some() && since(self.process) == self.since
+    }
+
+    /// Whether a process may be a copy of it. Another user's process may have bytes that look like
+    /// a blob, and must not be led astray by that.
+    fn may_have(&self, copy: u32) -> bool {
+        copy == self.process || self.user == Some(0) || self.user == user(copy)
+    }
+}
+
+/// When a process began.
+fn since(process: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    facts::start_time(&stat)
+}
+
+/// User of a process.
+fn user(process: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    allowed::field(&status, "Uid")?.split_whitespace().next()?.parse().ok()
+}
+
+/// Takes the blob out of a process and of all its copies. Returns the number of those that are
+/// without it, and why others are not.
+pub(super) fn detach_all(held: &Held, origin: &Origin) -> (usize, Vec<Error>) {
+    let (mut done, mut errors, mut tried) = (0, Vec::new(), BTreeSet::new());
+    if held.ending.is_none() {
+        return (done, vec![Error::Blob("it has no end")]);
+    }
+    if let Err(source) = Memory::open(held.process)
+        && origin.is_there()
+    {
+        match allowed(held.process, source) {
+            // It has ended, and only its parent has not taken notice.
+            Error::NoProcess { .. } => {}
+            // It has become another user's, or hides its memory.
+            source => {
+                let (process, source) = (held.process, Box::new(source));
+                errors.push(Error::Stays { process, is_off: false, source });
+                tried.insert(process);
+            }
+        }
+    }
     // A copy may make others while it is worked on.
-    for _ in 0..COPIES {
-        let mut with_it = copies(held);
-        with_it.retain(|process| !tried.contains(process));
+    for round in 0..=COPIES {
+        let with_it: Vec<Held> =
+            copies(held, origin).into_iter().filter(|copy| tried.insert(copy.process)).collect();
         if with_it.is_empty() {
             break;
         }
-        for process in with_it {
-            match detach(&Held { process, ..held.clone() }) {
-                Ok(()) | Err(Error::Gone { .. } | Error::NoProcess { .. }) => done += 1,
-                Err(error) => first_error = first_error.or(Some(error)),
+        if round > 0 {
+            // What they make from now on is off as well.
+            for copy in &with_it {
+                switch_off(copy);
             }
-            tried.push(process);
+        }
+        for copy in with_it {
+            let detached = match round {
+                COPIES => Err(stays(&copy, Error::Copies { process: copy.process })),
+                _ => detach(&copy),
+            };
+            match detached {
+                Ok(()) | Err(Error::Gone { .. } | Error::NoProcess { .. }) => done += 1,
+                Err(error) => errors.push(error),
+            }
         }
     }
-    first_error.map_or(Ok(done), Err)
+    (done, errors)
 }
 
 /// Processes that have the blob: the one that it was put into, and its children with a copy of its
 /// memory.
-fn copies(held: &Held) -> Vec<u32> {
+fn copies(held: &Held, origin: &Origin) -> Vec<Held> {
     let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| {
         let process = entry.ok()?.file_name().to_str()?.parse().ok()?;
+        let copy = Held { process, ..held.clone() };
         // A child in its parent's memory is freed with its parent.
-        (has_blob(held, process) && !shares_memory(process)).then_some(process)
+        let is_one = origin.may_have(process)
+            && Memory::open(process).is_ok_and(|memory| is_in(&copy, &memory))
+            && !shares_memory(process);
+        is_one.then_some(copy)
     });
     processes.collect()
 }
 
-/// Whether a process has this very blob.
-fn has_blob(held: &Held, process: u32) -> bool {
-    let (at, mark) = held.mark;
-    let is_mapped = || {
-        // Most processes have nothing there.
-        let maps = fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
-        let begins = format!("{:x}-", held.blob());
-        maps.lines().any(|line| line.trim_start_matches('0').starts_with(&begins)).then_some(())
-    };
-    let has = |memory: Memory| Ok(memory.read(at, mark.len())? == mark);
-    is_mapped().is_some() && Memory::open(process).and_then(has).unwrap_or(false)
+/// Whether a memory has this very blob. One that another recorder has put into another process of
+/// the same program may lie at the same address, and have the same jumps.
+fn is_in(held: &Held, memory: &Memory) -> bool {
+    let (at, mark) = &held.mark;
+    memory.has(*at, mark)
 }
 
-/// Takes a blob out of a process that another recorder has left there, and that was killed. Returns
-/// whether there is one.
+/// What came of a blob that another recorder had put into a process.
+#[derive(Debug, Default)]
+pub(super) struct TakenOver {
+    /// Whether there was one. It was taken out.
+    pub is_one: bool,
+    /// Why it is still in copies of the process.
+    pub remains: Vec<String>,
+}
+
+/// Takes a blob out of a process that another recorder has left there, and that has ended. Copies
+/// that the process has made of itself meanwhile are freed as well.
 ///
 /// # Errors
 /// The other recorder is there still, or the blob does not come out.
-pub(super) fn take_over(process: u32, memory: &Memory) -> Result<bool, Error> {
-    let Some((recorder, held)) = note::find(process, memory)? else { return Ok(false) };
-    if !has_blob(&held, process) {
-        return Ok(false);
+pub(super) fn take_over(process: u32, memory: &Memory) -> Result<TakenOver, Error> {
+    let mut taken = TakenOver::default();
+    let origin = Origin::of(process);
+    for (recorder, held) in note::find(process, memory)? {
+        if !is_in(&held, memory) {
+            continue;
+        }
+        if let Some(by) = recorder.living() {
+            return Err(Error::left(process, Left::Recorded { by }));
+        }
+        detach(&held)?;
+        taken.is_one = true;
+        for copy in copies(&held, &origin) {
+            // What this process says of itself leads to no work in another one: each has its own
+            // note, and no other is believed.
+            let noted = Memory::open(copy.process).and_then(|own| note::find(copy.process, &own));
+            let noted = noted.unwrap_or_default();
+            if !noted.contains(&(recorder, copy.clone())) {
+                continue;
+            }
+            match detach(&copy) {
+                Ok(()) | Err(Error::Gone { .. } | Error::NoProcess { .. }) => {}
+                Err(error) => taken.remains.push(error.to_string()),
+            }
+        }
     }
-    if recorder.is_there() {
-        return Err(Error::left(process, Left::Recorded { by: recorder.process }));
-    }
-    detach(&held).map(|()| true)
+    Ok(taken)
 }
 
 /// Takes the blob out of one process. What fails is tried again: its threads may have waited for
-/// something, or another tracer had it.
+/// something, or another tracer had it. Where it stays, it is switched off.
 fn detach(held: &Held) -> Result<(), Error> {
     let process = held.process;
-    let mut failed = 0;
+    let (mut failed, mut traced_since) = (0, None);
     for left in (0..TRIES).rev() {
         // Whatever happens, its threads go on.
         match in_a_thread(|| try_once(held, left == 0)) {
             Ok(true) => return Ok(()),
             Ok(false) => {}
             Err(gone @ (Error::Gone { .. } | Error::NoProcess { .. })) => return Err(gone),
-            Err(stays @ Error::StaysWithin { .. }) => return Err(stays),
+            Err(
+                done @ (Error::StaysWithin { .. } | Error::Remains { .. } | Error::NotEnded { .. }),
+            ) => return Err(done),
+            // Another tracer, or a thread of ours that has not quite ended, is waited for by the
+            // clock: the kernel refuses at once.
+            Err(source @ Error::Seize { .. }) => {
+                if left == 0 || traced_since.get_or_insert_with(Instant::now).elapsed() > TRACED {
+                    return Err(stays(held, source));
+                }
+            }
             Err(source) => {
-                failed += 1;
+                (failed, traced_since) = (failed + 1, None);
                 if failed == FAILURES || left == 0 {
-                    return Err(Error::Stays { process, source: Box::new(source) });
+                    return Err(stays(held, source));
                 }
             }
         }
@@ -106,20 +217,34 @@ fn detach(held: &Held) -> Result<(), Error> {
     Err(Error::StaysWithin { process })
 }
 
+/// Switches a blob off that cannot be taken out.
+fn stays(held: &Held, source: Error) -> Error {
+    Error::Stays { process: held.process, is_off: switch_off(held), source: Box::new(source) }
+}
+
+/// A refusal of the kernel with its reason; other errors as they are.
+fn allowed(process: u32, error: Error) -> Error {
+    match error {
+        Error::Kernel { source, .. } => allowed::why(process, source),
+        error => error,
+    }
+}
+
 /// Takes the blob out of one process if no thread is within it. `false` where one is. The `last`
 /// time, the blob is ended in any case.
 fn try_once(held: &Held, last: bool) -> Result<bool, Error> {
     let process = held.process;
+    let mut threads = Threads::stop_even_stopped(process, Instant::now() + ALL_STOPPED)?;
+    // What it has executed meanwhile has other memory.
     let memory = Memory::open(process)?;
-    let mut threads = Threads::stop(process, Instant::now() + ALL_STOPPED)?;
-    if !has_blob(held, process) {
+    if !is_in(held, &memory) {
         threads.release();
         return Ok(true);
     }
     // From now on no hook begins, so threads come out of the blob however busy they are. Those that
     // wait are gone on with behind their calls.
     for patch in held.patches.iter().filter(|patch| !patch.is_behind()) {
-        memory.write(patch.address, &patch.old)?;
+        changes::undo(process, &memory, patch)?;
     }
     let waiting = held.ending.map(|ending| ending.waiting).unwrap_or_default();
     let place = Place { held, memory: &memory, waiting };
@@ -128,8 +253,12 @@ fn try_once(held: &Held, last: bool) -> Result<bool, Error> {
         true => take_out(held, &memory, &mut threads, is_out),
         false => Ok(()),
     };
+    let seen = match (is_out, &done) {
+        (true, Ok(()) | Err(Error::NotEnded { .. })) => verify(held, &memory, &threads),
+        _ => Ok(()),
+    };
     threads.release();
-    done.map(|()| is_out)
+    seen.and(done).map(|()| is_out)
 }
 
 /// Ends the blob, and takes it out where no thread is within it.
@@ -148,13 +277,13 @@ fn take_out(
     let (blob, length) = held.mapped.first().copied().unwrap_or_default();
     let mut worker = threads.all.swap_remove(0);
     let done = put::with(&mut worker, memory, &footholds, until, |remote| {
-        let stack = blob + length;
+        let stack = blob.wrapping_add(length);
         if remote.gs_base() == 0 {
             // Its recorder was killed before all threads had it.
             remote.set_gs_base(held.slot)?;
         }
         // One whose recorder was killed before it had begun has nothing to end.
-        let end = held.ending.map(|ending| held.blob() + ending.function);
+        let end = held.ending.map(|ending| blob.wrapping_add(ending.function));
         remote.has_until(Instant::now() + ENDING);
         let ended = end.map_or(Ok(0), |function| {
             remote.function(memory, function, 0, stack, "ending the injected code")
@@ -166,18 +295,67 @@ fn take_out(
         if !is_out {
             return Err(ended.err().unwrap_or(Error::StaysWithin { process }));
         }
-        for patch in &held.patches {
-            memory.write(patch.address, &patch.old)?;
-        }
+        held.patches.iter().try_for_each(|patch| changes::undo(process, memory, patch))?;
         remote.set_gs_base(0)?;
         threads.all.iter_mut().try_for_each(|thread| thread.set_gs_base(0))?;
-        // The blob is the first: without it nobody would call its end once more.
         let own = mapped::ranges(held, memory);
-        for (address, bytes) in held.mapped.iter().chain(&own) {
-            put::unmap(remote, *address, *bytes)?;
+        // Nobody finds it from now on, so its end is never called once more, whatever cannot be
+        // unmapped below.
+        memory.write(held.mark.0, &[0; MARK])?;
+        unmap_all(process, remote, held.mapped.iter().chain(&own))?;
+        match ended {
+            Ok(0) => Ok(()),
+            Ok(_) => Err(Error::NotEnded { process }),
+            Err(error) => Err(error),
         }
-        ended.map(drop)
     });
     threads.all.push(worker);
     done
+}
+
+/// Unmaps ranges, and says which could not be unmapped. The kernel refuses to where a process has
+/// as many mappings as it may have, and one would be divided.
+fn unmap_all<'a>(
+    process: u32,
+    remote: &mut Remote<'_>,
+    ranges: impl Iterator<Item = &'a (u64, u64)>,
+) -> Result<(), Error> {
+    let mut refused = None;
+    for (address, bytes) in ranges {
+        match put::unmap(remote, *address, *bytes) {
+            Ok(()) => {}
+            Err(error @ Error::Kernel { .. }) => {
+                let what = || format!("its memory at {address:#x} ({bytes} bytes): {error}");
+                refused = refused.or_else(|| Some(what()));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    refused.map_or(Ok(()), |what| Err(Error::Remains { process, what }))
+}
+
+/// Looks whether nothing of a blob is left in a process whose threads stand still.
+fn verify(held: &Held, memory: &Memory, threads: &Threads) -> Result<(), Error> {
+    let process = held.process;
+    let remains = |what| Err(Error::Remains { process, what });
+    for patch in &held.patches {
+        if matches!(changes::look(memory, patch), Found::New | Found::Breakpoint) {
+            return remains(format!("its change at {:#x}", patch.address));
+        }
+    }
+    let regions = memory.regions()?;
+    if let Some((address, _)) = held.mapped.iter().find(|range| maps::is_mapped(&regions, **range))
+    {
+        return remains(format!("its memory at {address:#x}"));
+    }
+    let in_place = |gs_base: u64| {
+        held.mapped.iter().any(|(start, bytes)| (*start..start + bytes).contains(&gs_base))
+    };
+    for thread in &threads.all {
+        let registers = thread.seized.registers("looking whether it is as it was")?;
+        if in_place(registers.gs_base) {
+            return remains(format!("the GS base of its thread {}", thread.seized.tid()));
+        }
+    }
+    Ok(())
 }

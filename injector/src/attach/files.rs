@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::blob::Target;
 use crate::facts::{self, HEADER_BYTES, Headers, Told};
-use crate::maps::{Extent, PAGE, Region};
+use crate::maps::{self, Extent, PAGE, Region};
 use crate::memory::Memory;
 use crate::outcome::{Error, Left};
 
@@ -29,12 +29,32 @@ pub(crate) fn find(process: u32, memory: &Memory, told: &Told) -> Result<Vec<Cod
     let mut files = vec![program(process, memory, told, heap)?];
     let maps = memory.maps()?;
     for (base, path) in libcs(&maps) {
+        // A file that is mapped to be read, as by a profiler, is none that runs.
+        let found = library(process, memory, base, &path, heap);
+        let Some(file) = found.ok().filter(|file| runs(file, &regions)) else { continue };
         if path.to_string_lossy().ends_with(" (deleted)") {
             return Err(Error::left(process, Left::Replaced(path)));
         }
-        files.push(library(process, memory, base, &path, heap)?);
+        files.push(file);
     }
     Ok(files)
+}
+
+/// Whether all code of a file is executable where the file is said to lie.
+fn runs(file: &CodeFile, regions: &[Region]) -> bool {
+    let mut code = file.headers.code(file.target.bias);
+    code.all(|range| covered(range, regions).is_some_and(|by| by.iter().all(|by| by.executable)))
+}
+
+/// Regions that cover a range of addresses together, however many they are.
+fn covered((start, end): (u64, u64), regions: &[Region]) -> Option<Vec<&Region>> {
+    let (mut at, mut by) = (start, Vec::new());
+    while at < end {
+        let region = regions.iter().find(|region| region.start <= at && at < region.end)?;
+        by.push(region);
+        at = region.end;
+    }
+    Some(by)
 }
 
 fn program(process: u32, memory: &Memory, told: &Told, heap: u64) -> Result<CodeFile, Error> {
@@ -95,24 +115,22 @@ fn is_libc(name: &str) -> bool {
 
 /// Beginnings and paths of mapped files that are libc, from the text of `/proc/PID/maps`.
 fn libcs(maps: &[u8]) -> Vec<(u64, PathBuf)> {
-    let maps = String::from_utf8_lossy(maps);
-    let found = maps.lines().filter_map(|line| {
-        let (range, rest) = line.split_once(' ')?;
-        let (_rights, rest) = rest.split_once(' ')?;
-        let offset = rest.split(' ').next()?;
-        let path = line.get(line.find('/')?..)?;
-        let name = Path::new(path).file_name()?.to_str()?;
-        let begins = offset.bytes().all(|digit| digit == b'0') && is_libc(name);
-        let start = u64::from_str_radix(range.split('-').next()?, 16).ok()?;
-        begins.then(|| (start, PathBuf::from(path)))
-    });
-    found.collect()
+    let is_one = |path: &Path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_libc);
+    let begins = maps::files(maps).filter(|file| file.offset == 0 && is_one(&file.path));
+    begins.map(|file| (file.region.start, file.path)).collect()
 }
 
 /// Whether all files still lie where they were found.
 pub(crate) fn are_there(files: &[CodeFile], regions: &[Region]) -> bool {
-    let covered = |at: u64| regions.iter().any(|region| region.start <= at && at < region.end);
-    files.iter().all(|file| file.headers.code(file.target.bias).all(|(start, _)| covered(start)))
+    let mut code = files.iter().flat_map(|file| file.headers.code(file.target.bias));
+    code.all(|range| covered(range, regions).is_some())
+}
+
+/// Whether a change of a file's code as it lies there is one of the process alone, and not of the
+/// file.
+pub(crate) fn are_own(files: &[CodeFile], regions: &[Region]) -> bool {
+    let mut code = files.iter().flat_map(|file| file.headers.code(file.target.bias));
+    code.all(|range| covered(range, regions).is_some_and(|by| by.iter().all(|by| !by.shared)))
 }
 
 #[cfg(test)]
@@ -137,5 +155,50 @@ mod tests {
             7f8000-7f9000 rw-p 00000000 00:00 0 \n";
         assert_eq!(libcs(maps), [(0x7f_0000, PathBuf::from("/usr/lib/libc.so.6"))]);
         assert_eq!(libcs(b"x\n1 2 /libc.so.6\n"), []);
+        // A program may give its memory any name.
+        assert_eq!(libcs(b"7000-8000 r--p 00000000 00:00 0    [anon:/usr/lib/libc.so.6]\n"), []);
+    }
+
+    #[test]
+    fn code_is_covered_however_its_mapping_is_divided() {
+        let region = |start, end, shared| Region { start, end, executable: true, shared };
+        let regions = [region(1, 3, false), region(3, 5, false), region(6, 9, true)];
+        let covers = |range| covered(range, &regions).map(|by| by.len());
+        assert_eq!((covers((1, 5)), covers((2, 3))), (Some(2), Some(1)));
+        assert_eq!((covers((4, 7)), covers((0, 2)), covers((8, 10))), (None, None, None));
+    }
+
+    /// What is written there would be written into the file.
+    #[test]
+    fn code_that_is_mapped_for_others_too_is_not_the_processs_own() {
+        let headers = Headers {
+            segments: vec![facts::Segment {
+                start: 0x1000,
+                file_bytes: 0x2000,
+                bytes: 0x2000,
+                executable: true,
+            }],
+            interpreted: false,
+        };
+        let target = Target {
+            process: 1,
+            executable: PathBuf::new(),
+            path: PathBuf::new(),
+            bias: 0,
+            interpreted: false,
+            is_left_again: true,
+        };
+        let extent = headers.extent(0, 0).unwrap();
+        let file = [CodeFile { target, headers, extent }];
+        let region =
+            |start, shared| Region { start, end: start + 0x1000, executable: true, shared };
+        let own = [region(0x1000, false), region(0x2000, false)];
+        let shared = [region(0x1000, false), region(0x2000, true)];
+        assert!(are_there(&file, &own) && are_own(&file, &own));
+        assert!(are_there(&file, &shared) && !are_own(&file, &shared));
+        assert!(!are_there(&file, &own[..1]));
+        // One that is mapped to be read does not run.
+        let read = [region(0x1000, false), Region { executable: false, ..region(0x2000, false) }];
+        assert!(runs(&file[0], &own) && !runs(&file[0], &read));
     }
 }

@@ -4,17 +4,18 @@
 //! The note lies at the beginning of pages of its own, which the process can read and does not
 //! write. It is words of 8 bytes: a mark, who recorded, and what is in [`Held`]. How the blob is
 //! taken out counts only once it has begun, which is noted last.
-
-use std::fs;
+//!
+//! A note is the word of the process that it is found in. What it says is bounded, makes sense or
+//! is not taken, and leads to nothing but work in that process.
 
 use super::held::Held;
+use super::recorder::Recorder;
 use super::told::MARK;
-use crate::blob::{Ending, Patch, Waiting};
-use crate::facts;
-use crate::maps::{self, PAGE};
+use crate::blob::{Ending, Patch, Switch, Waiting};
+use crate::maps::{self, PAGE, Region};
 use crate::memory::Memory;
 use crate::outcome::Error;
-use crate::tuning::NOTE_BYTES;
+use crate::tuning::{NOTE_BYTES, NOTES, SEARCHED_BYTES};
 
 /// First words of a note, by its version.
 const BEGIN: [u64; 2] = [u64::from_le_bytes(*b"sockcap\0"), u64::from_le_bytes(*b"note 1\0\0")];
@@ -22,33 +23,11 @@ const BEGIN: [u64; 2] = [u64::from_le_bytes(*b"sockcap\0"), u64::from_le_bytes(*
 const BEGUN: usize = 11;
 /// Maximum length of a change of the text, in bytes.
 const MAX_PATCH: usize = 64;
+/// Number of words at the addresses of [`Ending::mapped`].
+const MAPPED_WORDS: u64 = 2;
 
-/// Process that records, known by when it began.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Recorder {
-    /// Number of the process.
-    pub process: u32,
-    /// When it began, in ticks of the kernel.
-    since: u64,
-}
-
-impl Recorder {
-    /// This process.
-    pub(super) fn own() -> Recorder {
-        let process = std::process::id();
-        Recorder { process, since: since(process).unwrap_or(0) }
-    }
-
-    /// Whether it is there still.
-    pub(super) fn is_there(self) -> bool {
-        since(self.process) == Some(self.since)
-    }
-}
-
-/// When a process began. `None` where there is none, or where it has ended.
-fn since(process: u32) -> Option<u64> {
-    facts::since(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
-}
+/// Address behind all those that a program can have.
+const END: u64 = 1 << 56;
 
 /// The note on a blob.
 pub(super) fn encode(recorder: Recorder, held: &Held) -> Vec<u8> {
@@ -56,8 +35,8 @@ pub(super) fn encode(recorder: Recorder, held: &Held) -> Vec<u8> {
     let (low, high) = halves(mark);
     let mut words = vec![recorder.process.into(), recorder.since, mark_at, low, high];
     words.extend([held.slot, held.code.0, held.code.1]);
-    let none = Ending { function: 0, waiting: Waiting::default(), mapped: None };
-    let Ending { function, waiting, mapped } = held.ending.unwrap_or(none);
+    let none = Ending { function: 0, waiting: Waiting::default(), mapped: None, switch: None };
+    let Ending { function, waiting, mapped, switch } = held.ending.unwrap_or(none);
     words.extend([0, function]);
     words.extend(waiting.words());
     for ranges in [&held.mapped, &held.stubs] {
@@ -75,7 +54,7 @@ pub(super) fn encode(recorder: Recorder, held: &Held) -> Vec<u8> {
             }));
         }
     }
-    words.push(mapped.unwrap_or(0));
+    words.extend([mapped.unwrap_or(0), switch.unwrap_or(0), recorder.namespace]);
     let head = BEGIN.into_iter().chain([words.len() as u64]);
     head.chain(words.iter().copied()).flat_map(u64::to_le_bytes).collect()
 }
@@ -96,7 +75,7 @@ pub(super) fn decode(process: u32, bytes: &[u8]) -> Option<(Recorder, Held)> {
         return None;
     }
     let [recorder, since, mark_at, low, high, slot, start, end] = words.some()?;
-    let recorder = Recorder { process: u32::try_from(recorder).ok()?, since };
+    let recorder = u32::try_from(recorder).ok()?;
     let [begun, function] = words.some()?;
     let waiting = Waiting::of(words.some()?);
     let (mapped, stubs) = (words.ranges()?, words.ranges()?);
@@ -107,35 +86,73 @@ pub(super) fn decode(process: u32, bytes: &[u8]) -> Option<(Recorder, Held)> {
         let (old, new) = (words.bytes(length)?, words.bytes(length)?);
         patches.push(Patch { address, old, new, call });
     }
-    // Older notes end here.
-    let own = words.one().filter(|at| *at != 0);
-    let ending = (begun != 0).then_some(Ending { function, waiting, mapped: own });
+    // Older notes end here, or behind the next word.
+    let mut offset = || words.one().filter(|at| *at != 0);
+    let (own, switch) = (offset(), offset());
+    let namespace = words.one().unwrap_or(0);
+    let recorder = Recorder { process: recorder, since, namespace };
+    let ending = (begun != 0).then_some(Ending { function, waiting, mapped: own, switch });
     let mark = (mark_at, whole(low, high));
     let code = (start, end);
-    Some((recorder, Held { process, mapped, stubs, code, mark, slot, patches, ending }))
+    let held = Held { process, mapped, stubs, code, mark, slot, patches, ending };
+    makes_sense(&held).then_some((recorder, held))
 }
 
-/// Finds the note in a process.
-pub(super) fn find(process: u32, memory: &Memory) -> Result<Option<(Recorder, Held)>, Error> {
+/// Whether what a note says of a blob can be true: all of it lies in what was mapped for it, but
+/// the changes of the text, which do not.
+fn makes_sense(held: &Held) -> bool {
+    let Some((blob, bytes)) = held.mapped.first().copied() else { return false };
+    let behind = |start: u64, bytes: u64| start.checked_add(bytes).filter(|end| *end <= END);
+    let is_range = |(start, bytes): &(u64, u64)| {
+        let is_whole = start.is_multiple_of(PAGE) && bytes.is_multiple_of(PAGE);
+        is_whole && *start != 0 && *bytes != 0 && behind(*start, *bytes).is_some()
+    };
+    let is_inside = |(start, end): (u64, u64)| {
+        let holds = |(from, bytes): &(u64, u64)| *from <= start && end <= from + bytes;
+        start <= end && held.mapped.iter().any(holds)
+    };
+    let is_in_blob =
+        |offset: u64, length: u64| offset.checked_add(length).is_some_and(|end| end <= bytes);
+    let is_change = |patch: &Patch| {
+        let end = behind(patch.address, patch.old.len() as u64);
+        !patch.old.is_empty() && end.is_some_and(|end| !is_inside((patch.address, end)))
+    };
+    let ends = |ending: &Ending| {
+        let is_code = blob
+            .checked_add(ending.function)
+            .is_some_and(|at| (held.code.0..held.code.1).contains(&at));
+        let words = [(ending.mapped, MAPPED_WORDS), (ending.switch, Switch::WORDS as u64)];
+        is_code && words.iter().all(|(at, words)| at.is_none_or(|at| is_in_blob(at, words * 8)))
+    };
+    held.mapped.iter().all(is_range)
+        && is_inside(held.code)
+        && held.stubs.iter().all(|range| is_inside(*range))
+        && behind(held.mark.0, MARK as u64).is_some_and(|end| is_inside((held.mark.0, end)))
+        && behind(held.slot, 8).is_some_and(|end| is_inside((held.slot, end)))
+        && held.patches.iter().all(is_change)
+        && held.ending.as_ref().is_none_or(ends)
+}
+
+/// Finds the notes in a process. There may be some of blobs that are gone.
+pub(super) fn find(process: u32, memory: &Memory) -> Result<Vec<(Recorder, Held)>, Error> {
     let maps = memory.maps()?;
-    for region in maps::read_only(&maps) {
-        // What lies beside it with the same rights is one region with it.
-        for at in (region.start..region.end).step_by(PAGE as usize).take(NOTE_BYTES / PAGE as usize)
-        {
-            let Ok(begin) = memory.read(at, 24) else { continue };
-            let Some((mark, count)) = begin.split_at_checked(16) else { continue };
-            if mark != BEGIN.map(u64::to_le_bytes).as_flattened() {
-                continue;
-            }
-            let count = count.first_chunk().map_or(0, |count| u64::from_le_bytes(*count));
-            let bytes = count.saturating_mul(8).saturating_add(24).min(NOTE_BYTES as u64);
-            let found = memory.read(at, bytes as usize).ok();
-            if let Some(found) = found.and_then(|bytes| decode(process, &bytes)) {
-                return Ok(Some(found));
-            }
+    let regions: Vec<Region> = maps::read_only(&maps).collect();
+    let pages = regions.iter().flat_map(|region| memory.pages_in_use(region));
+    let notes = pages.take((SEARCHED_BYTES / PAGE) as usize).filter_map(|at| {
+        let begin = memory.read(at, 24).ok()?;
+        let (mark, count) = begin.split_at_checked(16)?;
+        if mark != BEGIN.map(u64::to_le_bytes).as_flattened() {
+            return None;
         }
-    }
-    Ok(None)
+        let count = count.first_chunk().map_or(0, |count| u64::from_le_bytes(*count));
+        let bytes = count.saturating_mul(8).saturating_add(24);
+        Some((at, bytes.min(NOTE_BYTES as u64)))
+    });
+    // Few of those that a process may have made up are read.
+    let notes = notes
+        .take(NOTES)
+        .filter_map(|(at, bytes)| decode(process, &memory.read(at, bytes as usize).ok()?));
+    Ok(notes.collect())
 }
 
 /// Words that are still to be read.
@@ -195,12 +212,13 @@ mod tests {
             slot: 0x2040,
             patches: vec![
                 Patch { address: 1, old: vec![1, 2, 3, 4, 5], new: vec![6; 5], call: 6 },
-                Patch { address: 20, old: vec![7; 9], new: vec![8; 9], call: 18 },
+                Patch { address: 0xfff7, old: vec![7; 9], new: vec![8; 9], call: 18 },
             ],
             ending: Some(Ending {
                 function: 0x80,
                 waiting: Waiting::of([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]),
                 mapped: Some(0x90),
+                switch: Some(0x4fd8),
             }),
         }
     }
@@ -208,8 +226,6 @@ mod tests {
     #[test]
     fn what_is_noted_is_read() {
         let (recorder, held) = (Recorder::own(), held());
-        assert!(recorder.is_there());
-        assert!(!Recorder { since: recorder.since - 1, ..recorder }.is_there());
         let mut bytes = encode(recorder, &held);
         let before = Held { ending: None, ..held.clone() };
         assert_eq!(decode(7, &bytes).unwrap().1, before);
@@ -217,6 +233,49 @@ mod tests {
         let read = decode(7, &[&bytes[..], &[1; 20]].concat()).unwrap();
         assert_eq!(read, (recorder, held));
         assert_eq!(decode(7, &bytes[..bytes.len() - 8]), None);
+    }
+
+    /// Another version of this program had no switch, and did not say where the recorder runs.
+    #[test]
+    fn an_older_note_is_read() {
+        let held = held();
+        let mut bytes = encode(Recorder::own(), &held);
+        bytes[BEGUN * 8] = 1;
+        bytes.truncate(bytes.len() - 16);
+        let count = (bytes.len() as u64 - 24) / 8;
+        bytes[16..24].copy_from_slice(&count.to_le_bytes());
+        let (recorder, read) = decode(7, &bytes).unwrap();
+        assert_eq!(recorder.namespace, 0);
+        let ending = held.ending.map(|ending| Ending { switch: None, ..ending });
+        assert_eq!(read, Held { ending, ..held });
+    }
+
+    /// A process can write what it likes into its own memory.
+    #[test]
+    fn a_note_that_makes_no_sense_is_not_taken() {
+        let changes: [fn(&mut Held); 14] = [
+            |held| held.mapped.clear(),
+            |held| held.mapped[0].0 = 0,
+            |held| held.mapped[0].0 += 1,
+            |held| held.mapped[1].1 = 0,
+            |held| held.mapped[1] = (u64::MAX - 0xfff, 0x1000),
+            |held| held.code = (0x7000, 0x8000),
+            |held| held.code = (0x2000, 0x1000),
+            |held| held.stubs[0].1 = 0x7000,
+            |held| held.mark.0 = u64::MAX - 3,
+            |held| held.slot = u64::MAX,
+            |held| held.patches[0].address = u64::MAX,
+            |held| held.patches[0].address = 0x2000,
+            |held| held.ending.as_mut().unwrap().function = u64::MAX,
+            |held| held.ending.as_mut().unwrap().switch = Some(0x4ff0),
+        ];
+        for (number, change) in changes.into_iter().enumerate() {
+            let mut held = held();
+            change(&mut held);
+            let mut bytes = encode(Recorder::own(), &held);
+            bytes[BEGUN * 8] = 1;
+            assert_eq!(decode(7, &bytes), None, "change {number}");
+        }
     }
 
     proptest! {

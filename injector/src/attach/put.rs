@@ -11,7 +11,8 @@ use super::clear;
 use super::files::{self, CodeFile};
 use super::held::Held;
 use super::mapped;
-use super::note::{self, Recorder};
+use super::note;
+use super::recorder::Recorder;
 use super::told::{MARK, Told};
 use crate::blob::{Blob, Injection, Patch, Patches, Placed};
 use crate::changes::{change, verify};
@@ -72,6 +73,9 @@ pub(super) fn put(
     let code: Vec<_> = parts.iter().map(|part| part.file.clone()).collect();
     if !files::are_there(&code, &regions) {
         return Err(Error::left(process, Left::OtherProgram));
+    }
+    if !files::are_own(&code, &regions) {
+        return Err(Error::left(process, Left::SharedCode));
     }
     let mut laid = lay(&work, parts, regions.clone())?;
     clear::clear(threads, &mut laid.patches, until)?;
@@ -159,7 +163,12 @@ fn lay(work: &Work<'_>, parts: Vec<Part>, mut regions: Vec<Region>) -> Result<La
         let bytes = bytes.ok_or_else(too_large)?;
         let address = maps::below(&regions, file.extent, bytes);
         let address = address.ok_or(Error::NoRoom { process, bytes })?;
-        regions.push(Region { start: address, end: address + bytes, executable: true });
+        regions.push(Region {
+            start: address,
+            end: address + bytes,
+            executable: true,
+            shared: false,
+        });
         regions.sort_by_key(|region| region.start);
         if laid.mapped.is_empty() {
             blob = address;

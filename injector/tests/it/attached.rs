@@ -1,7 +1,9 @@
 //! Processes that run: a library comes into them and is taken out again.
 
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use injector::{Error, Left, attach};
@@ -19,6 +21,41 @@ const ENDLESS: &str = r#"
     int end(void) { for (;;) __asm__ volatile(""); }
     __asm__(".globl before\nbefore: jmp *%rcx\n.globl after\nafter: jmp *%rcx\n");
 "#;
+
+/// A library with a switch. Its words, behind two by which they are found: what hooks look at, the
+/// switch, and what that leads to.
+const SWITCHED: &str = r#"
+    long slot[4], words[16];
+    const unsigned long waiting[13] = {24};
+    __asm__(".globl switched\n.set switched, words + 24\n");
+    int begin(const long *stack)
+    {
+        long all[16] = {0x5ca1ab1e, 0x00ddba11, (long)(words + 9), (long)(words + 2), 0, 8, 8, 3, 0,
+                        0, (long)(words + 12), 0, 0, 0, 0, 0};
+        for (int i = 0; i < 16; i++) words[i] = all[i];
+        return stack[0] < 1;
+    }
+    int end(void) { return 0; }
+    __asm__(".globl before\nbefore: jmp *%rcx\n.globl after\nafter: jmp *%rcx\n");
+"#;
+
+/// Words of that library in a process.
+fn switch_of(process: u32) -> Vec<u64> {
+    let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
+    let memory = fs::File::open(format!("/proc/{process}/mem")).unwrap();
+    let begin = [0x5ca1_ab1eu64, 0x00dd_ba11].map(u64::to_le_bytes);
+    let words =
+        maps.lines().filter(|line| line.contains(" rw-p 00000000 00:00 0")).find_map(|line| {
+            let (start, end) = line.split(' ').next().unwrap().split_once('-').unwrap();
+            let number = |word| u64::from_str_radix(word, 16).unwrap();
+            let mut bytes = vec![0; (number(end) - number(start)).min(1 << 20) as usize];
+            memory.read_exact_at(&mut bytes, number(start)).ok()?;
+            let at = bytes.windows(16).position(|found| found == begin.as_flattened())?;
+            let words = bytes[at..at + 128].as_chunks().0.iter();
+            Some(words.map(|word| u64::from_le_bytes(*word)).collect())
+        });
+    words.unwrap()
+}
 
 #[test]
 fn a_process_is_attached_to_and_left_as_it_was() {
@@ -84,20 +121,62 @@ fn a_library_whose_end_does_not_come_back_is_taken_out() {
 }
 
 #[test]
-fn a_process_that_is_stopped_at_the_end_can_be_left_later() {
+fn a_process_that_is_stopped_at_the_end_is_left_and_stays_stopped() {
+    for (kind, program) in echoes() {
+        let mut program = Echoes::begin(program);
+        let process = program.0.id();
+        let attached = attached(process).unwrap_or_else(|error| panic!("{kind}: {error}"));
+        program.answers("while it is attached");
+        stop(process);
+        assert_eq!(attached.detach().unwrap(), 1, "{kind}");
+        assert!(changed(process).is_empty(), "{kind}");
+        let is_stopped = || {
+            std::thread::sleep(Duration::from_millis(1));
+            status(process, "State").starts_with('T')
+        };
+        assert!((0..10_000).any(|_| is_stopped()), "{kind}");
+        assert_eq!(status(process, "TracerPid"), "0", "{kind}");
+        signal(process, Signal::CONT);
+        program.answers("it goes on");
+        program.ends();
+    }
+}
+
+/// Each of its threads is traced by a thread of this process, as by a debugger, until that ends.
+#[test]
+fn a_process_that_is_traced_at_the_end_does_nothing_more_and_can_be_left_later() {
     let (_, program) = echoes().next().unwrap();
     let mut program = Echoes::begin(program);
     let process = program.0.id();
-    let attached = attached(process).unwrap();
-    stop(process);
+    let patcher = patcher_of(&compiled("switched", SWITCHED));
+    let attached = attach(process, &patcher, &[]).unwrap();
+    let before = switch_of(process);
+    let (begun, has_begun) = mpsc::channel();
+    let (end, ends) = mpsc::channel::<()>();
+    let tracer = std::thread::spawn(move || {
+        for thread in fs::read_dir(format!("/proc/{process}/task")).unwrap() {
+            let tid: i32 = thread.unwrap().file_name().to_str().unwrap().parse().unwrap();
+            // SAFETY: takes numbers.
+            assert_eq!(unsafe { libc::ptrace(libc::PTRACE_SEIZE, tid, 0, 0) }, 0);
+        }
+        begun.send(()).unwrap();
+        let _ = ends.recv();
+    });
+    has_begun.recv().unwrap();
     let error = attached.detach().unwrap_err();
-    assert!(matches!(&error, Error::Stays { .. }), "{error}");
+    assert!(matches!(&error, Error::Stays { is_off: true, .. }), "{error}");
+    let own = format!("process {} traces it already", std::process::id());
     let words = error.to_string();
-    assert!(words.contains("SIGSTOP") && words.contains("stays in process"), "{words}");
-    signal(process, Signal::CONT);
-    program.answers("it goes on");
-    assert_eq!(attached.detach().unwrap(), 1);
+    assert!(words.contains(&own) && words.contains("records nothing more"), "{words}");
+    let after = switch_of(process);
+    // What hooks look at, what that was, and how far the process is.
+    assert_eq!((after[2], after[4], after[13]), (0, before[2], 3), "{after:x?}");
+    program.answers("without hooks");
+    drop(end);
+    tracer.join().unwrap();
+    assert!((0..100).any(|_| attached.detach().is_ok()));
     assert!(changed(process).is_empty());
+    program.answers("as before");
     program.ends();
 }
 

@@ -78,6 +78,8 @@ pub(crate) fn patcher_of(library: &Path) -> Patcher {
     let library = library.with_end("end", "waiting").unwrap();
     let maps = library.symbol("mapped").is_some();
     let library = if maps { library.with_mapped("mapped").unwrap() } else { library };
+    let switches = library.symbol("switched").is_some();
+    let library = if switches { library.with_switch("switched").unwrap() } else { library };
     let patcher = Patcher::new(library, "before", "after");
     patcher.unwrap().keeping_in(Path::new(env!("CARGO_TARGET_TMPDIR")).join("surveys"))
 }

@@ -63,6 +63,7 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<(), Error> {
             "sockcap: process {process} had the library of a recorder that is gone; its log was \
              ended, and a new one begun"
         );
+        of.attached.not_taken_over().iter().for_each(|why| warn(why));
     }
     tell!(
         "sockcap: records {}, which stood still for {:.1} ms at most; Ctrl-C ends it",
@@ -201,7 +202,7 @@ fn begin(
 
 /// Leaves processes as they were. Returns where that cannot be, and why.
 fn leave(recorded: &[Recorded]) -> Vec<injector::Error> {
-    recorded.iter().filter_map(|of| of.attached.detach().err()).collect()
+    recorded.iter().flat_map(|of| of.attached.detach_all().1).collect()
 }
 
 /// Waits for a moment. `false` when all processes have ended.

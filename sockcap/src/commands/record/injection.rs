@@ -33,10 +33,11 @@ const READY: &str = "sockcap_ready";
 const GOROUTINES: &str = "sockcap_goroutines";
 
 /// Symbols by which it is taken out of a program that goes on: its last function, how hooks wait,
-/// and what it has mapped.
+/// what it has mapped, and by what it is switched off where it cannot be taken out.
 const END: &str = "sockcap_end";
 const WAITING: &str = "sockcap_waiting";
 const MAPPED: &str = "sockcap_mapped";
+const SWITCH: &str = "sockcap_switch";
 
 /// Variable with the socket for announcements.
 const SOCKET: &str = "SOCKCAP_INJECTOR";
@@ -165,7 +166,7 @@ fn note(failures: &Failures, program: PathBuf, result: Result<Outcome, injector:
 fn patcher(path: &Path) -> Result<Patcher, Error> {
     let bytes = fs::read(path).map_err(|source| Error::file(path, source))?;
     let library = Library::read(&bytes, START, NULL_SLOT)?;
-    let library = library.with_end(END, WAITING)?.with_mapped(MAPPED)?;
+    let library = library.with_end(END, WAITING)?.with_mapped(MAPPED)?.with_switch(SWITCH)?;
     let patcher = Patcher::new(library.clone(), BEFORE, AFTER)?;
     let patcher = patcher.with_goroutines(&library, BEFORE_IN_GOROUTINE, READY, GOROUTINES)?;
     Ok(match places::user_folder("XDG_CACHE_HOME", ".cache") {

@@ -1,0 +1,139 @@
+//! Who has put a blob into a process, as its note says: whether that recorder still lives.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::facts;
+
+/// Number of the first namespace of processes of a machine (`PROC_PID_INIT_INO`), from which all
+/// others are seen.
+const FIRST_NAMESPACE: u64 = 0xeffffffc;
+
+/// Process that records, known by when it began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Recorder {
+    /// Number of the process, as it counts itself.
+    pub process: u32,
+    /// When it began, in ticks of the kernel.
+    pub since: u64,
+    /// Namespace of processes that it counts in; 0 where that is not known.
+    pub namespace: u64,
+}
+
+impl Recorder {
+    /// This process.
+    pub(super) fn own() -> Recorder {
+        let process = std::process::id();
+        let namespace = namespace("self").unwrap_or(0);
+        Recorder { process, since: since(&process.to_string()).unwrap_or(0), namespace }
+    }
+
+    /// Number by which a recorder that lives is known here; `None` where it has ended. One that
+    /// cannot be seen from here, as from within a container, counts as one that lives.
+    pub(super) fn living(self) -> Option<u32> {
+        let own = namespace("self");
+        let name = self.process.to_string();
+        if self.namespace == 0 || own == Some(self.namespace) {
+            return (since(&name) == Some(self.since) && may_record(&name)).then_some(self.process);
+        }
+        let found = fs::read_dir("/proc").into_iter().flatten().find_map(|entry| {
+            let name = entry.ok()?.file_name().into_string().ok()?;
+            let process = name.parse().ok()?;
+            let is_it = namespace(&name) == Some(self.namespace)
+                && since(&name) == Some(self.since)
+                && innermost(&name) == Some(self.process);
+            (is_it && may_record(&name)).then_some(process)
+        });
+        let sees_all = own == Some(FIRST_NAMESPACE);
+        found.or_else(|| (!sees_all).then_some(self.process))
+    }
+}
+
+/// Namespace that a process counts processes in.
+fn namespace(process: &str) -> Option<u64> {
+    Some(fs::metadata(format!("/proc/{process}/ns/pid")).ok()?.ino())
+}
+
+/// Number of a process as it counts itself.
+fn innermost(process: &str) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    line.split_ascii_whitespace().next_back()?.parse().ok()
+}
+
+/// When a process began. `None` where there is none, or where it has ended.
+fn since(process: &str) -> Option<u64> {
+    facts::since(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
+}
+
+/// Whether a process runs a program that records. A process that is recorded may name any other
+/// one in its note, and whoever reads that is told to end it.
+fn may_record(process: &str) -> bool {
+    let path = format!("/proc/{process}/exe");
+    let known = |path: &str| fs::metadata(path).map(|about| (about.dev(), about.ino()));
+    // One whose program cannot be looked at may be another user's recorder.
+    let Ok(program) = fs::read_link(&path) else { return true };
+    let is_own =
+        known(&path).ok().is_some_and(|of| known("/proc/self/exe").is_ok_and(|own| own == of));
+    is_own
+        || Path::file_name(&program)
+            .is_some_and(|name| name.to_string_lossy().starts_with("sockcap"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_recorder_lives_while_its_process_does() {
+        let own = Recorder::own();
+        assert_eq!(own.living(), Some(own.process));
+        assert_eq!(Recorder { since: own.since - 1, ..own }.living(), None);
+        // As an older version noted it.
+        assert_eq!(Recorder { namespace: 0, ..own }.living(), Some(own.process));
+    }
+
+    /// A container's processes count otherwise. Here is one of another namespace.
+    #[test]
+    fn a_recorder_of_another_namespace_is_known_by_how_it_counts_itself() {
+        let mut child = Command::new("unshare").args(["--pid", "--fork", "sleep", "100"]).spawn();
+        let parent = child.as_ref().unwrap().id();
+        let children = format!("/proc/{parent}/task/{parent}/children");
+        let of_child = || fs::read_to_string(&children).ok()?.trim().parse::<u32>().ok();
+        let number = (0..1000).find_map(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            of_child()
+        });
+        let name = number.unwrap().to_string();
+        let (other, began) = (namespace(&name).unwrap(), since(&name).unwrap());
+        assert_eq!(innermost(&name), Some(1));
+        let noted = Recorder { process: 1, since: began, namespace: other };
+        // Its program is none that records, so nobody is told to end it.
+        let sees_all = namespace("self") == Some(FIRST_NAMESPACE);
+        assert_eq!(noted.living(), (!sees_all).then_some(1));
+        rustix::process::kill_process(
+            rustix::process::Pid::from_raw(number.unwrap() as i32).unwrap(),
+            rustix::process::Signal::KILL,
+        )
+        .unwrap();
+        child.as_mut().unwrap().wait().unwrap();
+    }
+
+    #[test]
+    fn a_process_that_runs_another_program_is_no_recorder() {
+        let mut child = Command::new("sleep").arg("100").spawn().unwrap();
+        let name = child.id().to_string();
+        let noted = Recorder { process: child.id(), since: since(&name).unwrap(), namespace: 0 };
+        // Until it has executed its program it runs this one.
+        let ended = (0..1000).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            noted.living().is_none()
+        });
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(ended);
+    }
+}
