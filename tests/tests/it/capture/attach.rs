@@ -41,14 +41,41 @@ impl Recorder {
         Recorder { child, errors, said_first }
     }
 
+    /// Number of its process.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Asks it to end, as Ctrl-C does, and returns what it said.
-    pub(super) fn end(mut self) -> String {
+    #[track_caller]
+    pub(super) fn end(self) -> String {
+        let said = self.end_with_or_without_warning();
+        assert!(!said.contains("warning"), "{said}");
+        said
+    }
+
+    /// The same where it has to warn.
+    #[track_caller]
+    pub(super) fn end_with_warning(self) -> String {
+        let said = self.end_with_or_without_warning();
+        assert!(said.contains("warning"), "{said}");
+        said
+    }
+
+    /// The same whatever it says.
+    #[track_caller]
+    pub(super) fn end_with_or_without_warning(mut self) -> String {
         signal(self.child.id(), Signal::INT);
         let mut said = String::new();
         self.errors.read_to_string(&mut said).unwrap();
         assert!(self.child.wait().unwrap().success(), "{said}");
-        assert!(!said.contains("warning"), "{said}");
         said
+    }
+
+    /// Kills it.
+    pub(super) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod attach;
 mod attach_ends;
+mod attach_hindered;
+mod attach_places;
 mod calls;
 mod chroot;
 mod complete;
