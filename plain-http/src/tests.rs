@@ -1,7 +1,13 @@
 //! Readers as they should be, and as they should not.
 
-use std::net::Ipv4Addr;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::Instant;
 
+use super::connection::{Connection, Step};
+use super::tuning::{MAX_HEAD_BYTES, MAX_IDLE, THREADS};
 use super::*;
 
 /// There is one path.
@@ -77,6 +83,7 @@ fn what_is_asked_for_is_answered() {
             assert!(head.contains("\r\nCache-Control: no-store\r\n"), "{head}");
             assert!(head.contains("\r\nX-Content-Type-Options: nosniff\r\n"), "{head}");
             assert!(head.contains("\r\nCross-Origin-Resource-Policy: same-origin\r\n"), "{head}");
+            assert!(head.contains("\r\nReferrer-Policy: no-referrer\r\n"), "{head}");
             assert!(head.contains(&format!("\r\nContent-Length: {}\r\n", body.len())), "{head}");
         }
     });
@@ -186,26 +193,66 @@ fn readers_are_served_at_once() {
 fn a_byte_now_and_then_gains_no_time() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let mut reader = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (stream, peer) = listener.accept().unwrap();
+    let now = Instant::now();
+    let mut connection = Connection::new(stream, peer, now, LONG).unwrap();
+    let before = connection.left(now);
     reader.write_all(b"GET").unwrap();
-    let (stream, _) = listener.accept().unwrap();
-    let mut stream = Until { stream, end: Instant::now() };
-    let mut byte = [0];
-    // There is something to read, and room to write.
-    assert_eq!(stream.read(&mut byte).unwrap_err().kind(), ErrorKind::TimedOut);
-    assert_eq!(stream.write(&byte).unwrap_err().kind(), ErrorKind::TimedOut);
+    while connection.step() != Step::Pending {}
+    assert!(before <= LONG && connection.left(now) == before);
+    assert_eq!(connection.left(now + before), Duration::ZERO);
+}
+
+#[test]
+fn readers_that_do_not_read_hold_up_nobody() {
+    let reply = |request: &Request<'_>| match request.path {
+        "/large" => Answer::of("text/x-test", vec![b'x'; 32 << 20]),
+        _ => Answer::of("text/x-test", b"small".to_vec()),
+    };
+    // Their time is not over as long as the test runs.
+    serving_with(reply, Duration::from_secs(3600), |address| {
+        // More than there are threads.
+        let slow: Vec<TcpStream> = (0..2 * THREADS)
+            .map(|_| {
+                let mut stream = TcpStream::connect(address).unwrap();
+                stream.write_all(b"GET /large HTTP/1.1\r\n\r\n").unwrap();
+                // The answer has begun, and is longer than what the kernel takes of it.
+                stream.read_exact(&mut [0; 100]).unwrap();
+                stream
+            })
+            .collect();
+        assert_eq!(ask(address, b"GET /small HTTP/1.1\r\n\r\n").0, 200);
+        drop(slow);
+    });
+}
+
+#[test]
+fn silent_readers_make_room_for_others() {
+    serving(Duration::from_secs(3600), |address| {
+        let silent: Vec<TcpStream> =
+            (0..3 * MAX_IDLE).map(|_| TcpStream::connect(address).unwrap()).collect();
+        assert_eq!(ask(address, b"GET /metrics HTTP/1.1\r\n\r\n").0, 200);
+        // The oldest ones were told that they had to go.
+        let oldest = silent.into_iter().next().unwrap();
+        assert_eq!(read(oldest).0, 503);
+    });
 }
 
 #[test]
 fn a_reader_that_does_not_read_is_given_up() {
-    let reply = |_: &Request<'_>| Answer::of("text/x-test", vec![b'x'; 1 << 20]);
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let mut reader = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    reader.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
-    let (stream, _) = listener.accept().unwrap();
-    // Little room, so that the answer does not fit into the kernel.
-    socket2::SockRef::from(&stream).set_send_buffer_size(4096).unwrap();
-    let error = answer(stream, Duration::from_millis(200), &reply).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{error}");
+    let large: std::sync::Arc<[u8]> = vec![b'x'; 32 << 20].into();
+    let reply = |_: &Request<'_>| Answer::of("text/x-test", large.clone());
+    serving_with(reply, Duration::from_millis(50), |address| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        // Until the server has closed it, the kernel says nothing; then that it was reset.
+        stream.set_write_timeout(Some(LONG)).unwrap();
+        let refused = (0..10_000).find_map(|_| {
+            std::thread::sleep(Duration::from_millis(5));
+            stream.write_all(b"more").err()
+        });
+        assert!(refused.is_some());
+    });
 }
 
 #[test]

@@ -13,7 +13,11 @@ pub const DEFAULT_ADDRESS: &str = "127.0.0.1:9713";
 
 /// Server that Prometheus asks.
 #[derive(Debug)]
-pub struct Server(plain_http::Server);
+pub struct Server {
+    server: plain_http::Server,
+    /// Names of this server besides its addresses.
+    names: Vec<String>,
+}
 
 impl Server {
     /// Listens at an address. Anybody who can reach it can read the figures: hosts' names and how
@@ -22,7 +26,15 @@ impl Server {
     /// # Errors
     /// The address is none, is taken, or is not this machine's.
     pub fn bind(address: impl ToSocketAddrs) -> io::Result<Server> {
-        Ok(Server(plain_http::Server::bind(address)?))
+        Ok(Server { server: plain_http::Server::bind(address)?, names: Vec::new() })
+    }
+
+    /// This server, which is asked by these names as well. By default a request has to name this
+    /// machine (`localhost`) or the address that it reaches: a page of a browser here could have a
+    /// name of its own lead to this server, and read the figures.
+    #[must_use]
+    pub fn with_names(self, names: Vec<String>) -> Server {
+        Server { names, ..self }
     }
 
     /// Address where it listens.
@@ -30,17 +42,21 @@ impl Server {
     /// # Errors
     /// As the kernel gives them.
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.0.address()
+        self.server.address()
     }
 
     /// Serves until `stop` is set.
     pub fn run(&self, metrics: &Metrics, stop: &AtomicBool) {
-        self.0.run(|request| reply(request, metrics), stop);
+        self.server.run(|request| reply(request, &self.names, metrics), stop);
     }
 }
 
-fn reply(request: &Request<'_>, metrics: &Metrics) -> Answer {
+fn reply(request: &Request<'_>, names: &[String], metrics: &Metrics) -> Answer {
     const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    if !request.is_for_this_server(names) {
+        let why = "the request names another server; allow the name by --metrics-host NAME";
+        return Answer::refusal(421, why);
+    }
     match (request.path, request.method) {
         ("/metrics", "GET") => Answer::of(KIND, metrics.text().into_bytes()),
         ("/metrics", _) => Answer::refusal(405, "the figures can be read only: GET /metrics"),
@@ -59,23 +75,36 @@ mod tests {
     fn the_figures_are_served_and_nothing_else() {
         let metrics = Metrics::new(None, &["tls"], &[]);
         metrics.connected("web1");
-        let server = Server::bind("127.0.0.1:0").unwrap();
+        let server = Server::bind("127.0.0.1:0").unwrap().with_names(vec!["figures".into()]);
         let (address, stop) = (server.address().unwrap(), AtomicBool::new(false));
-        let ask = |line: &str| -> std::io::Result<String> {
+        let ask = |(line, host): (&str, &str)| -> std::io::Result<String> {
             let mut stream = TcpStream::connect(address)?;
-            stream.write_all(format!("{line}\r\n\r\n").as_bytes())?;
+            stream.write_all(format!("{line}\r\nHost: {host}\r\n\r\n").as_bytes())?;
             let mut answer = String::new();
             stream.read_to_string(&mut answer)?;
             Ok(answer)
         };
+        const GET: &str = "GET /metrics HTTP/1.1";
         let answers = std::thread::scope(|scope| {
             scope.spawn(|| server.run(&metrics, &stop));
-            let lines = ["GET /metrics HTTP/1.1", "POST /metrics HTTP/1.1", "GET / HTTP/1.1"];
-            let answers = lines.map(ask);
+            let asked = [
+                (GET, "127.0.0.1:9713"),
+                ("POST /metrics HTTP/1.1", "localhost"),
+                ("GET / HTTP/1.1", "localhost"),
+                (GET, "figures:80"),
+                (GET, "evil.example"),
+                (GET, "127.0.0.1.evil.example:9713"),
+            ];
+            let answers = asked.map(ask);
             stop.store(true, Relaxed);
             answers
         });
-        let [figures, posted, root] = answers.map(Result::unwrap);
+        let [figures, posted, root, named, others @ ..] = answers.map(Result::unwrap);
+        assert!(named.starts_with("HTTP/1.1 200 "), "{named}");
+        // A page that has its own name lead here (DNS rebinding) learns nothing.
+        for other in others {
+            assert!(other.starts_with("HTTP/1.1 421 ") && !other.contains("web1"), "{other}");
+        }
         let (head, body) = figures.split_once("\r\n\r\n").unwrap();
         assert!(
             head.contains("\r\nContent-Type: application/openmetrics-text; version=1.0.0"),

@@ -1,5 +1,7 @@
 //! `sockcap view`: serves the page of a data directory to the browser of this machine, piece by
-//! piece.
+//! piece, to whoever has the token of its address.
+
+mod token;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
@@ -22,12 +24,14 @@ use crate::report_meta::{meta, rest};
 use crate::signals::stopped_by_signals;
 use crate::tuning::{INSTANCES_A_PIECE, MAX_PATTERNS_SHOWN};
 use crate::{lock, page, stages};
+use token::{Shown, Token};
 
 /// Where the page is unless the user says otherwise, so that a link leads to it the next time too.
 const PORT: u16 = 9714;
 
 const HELP: &str = "\
-The page is served to this machine only, until Ctrl-C. It is the page that
+The page is served to this machine only, until Ctrl-C, and only to whoever has
+the token in the address that is printed. It is the page that
 'sockcap report' writes, with every instance of every pattern that it shows,
 which are loaded as they are looked at.
 
@@ -86,9 +90,11 @@ impl Run for View {
         // What is served is in memory, but for single instances.
         drop(locks);
         let frame = Html.frame(&report).into_bytes().into();
-        let pages = Pages { address, frame, patterns: chosen.patterns.len(), page, instances };
+        let token = Token::new(address.port()).map_err(Error::Output)?;
+        let url = format!("http://{address}/?{}", token.query());
+        let patterns = chosen.patterns.len();
+        let pages = Pages { address, token, frame, patterns, page, instances };
         let stop = stopped_by_signals()?;
-        let url = format!("http://{address}/");
         say(&format!("{} is shown at {url} until Ctrl-C", shown.whole.path().display()));
         if !self.no_browser
             && let Err(error) = open::that_detached(&url)
@@ -112,9 +118,14 @@ fn bind(port: Option<u16>) -> Result<Server, Error> {
     }
 }
 
+/// Said to whoever does not have the token.
+const NO_TOKEN: &str = "this page is for whoever started 'sockcap view': open the whole address that \
+                        it has printed, with the token behind '?', which is another one each time";
+
 /// All that can be asked for.
 struct Pages {
     address: SocketAddr,
+    token: Token,
     frame: Arc<[u8]>,
     patterns: usize,
     page: Page,
@@ -125,11 +136,21 @@ impl Pages {
     fn reply(&self, request: &Request<'_>) -> Answer {
         const JSON: &str = "application/json";
         // A page from elsewhere whose name leads here must not read what is served to this machine.
-        if !self.is_known_as(request.host) {
+        if !request.is_for_this_server(&[]) {
             return Answer::refusal(421, &format!("this is http://{}/", self.address));
+        }
+        // Other users of this machine reach the port, too.
+        let shown = self.token.shown_by(request);
+        if shown == Shown::Nowhere {
+            return Answer::refusal(403, NO_TOKEN);
         }
         if request.method != "GET" {
             return Answer::refusal(405, "the page can be read only");
+        }
+        if shown == Shown::InAddress && request.path == "/" {
+            // From here on the browser has it in a cookie, and no address does.
+            let (name, value) = self.token.cookie();
+            return Answer::go_on("/", name, value);
         }
         let nothing = || Answer::refusal(404, "there is nothing here; the page is at /");
         let parts: Vec<&str> = request.path.split('/').collect();
@@ -159,14 +180,6 @@ impl Pages {
             }
             _ => nothing(),
         }
-    }
-
-    /// Whether a request means this server: by its address or as this machine.
-    fn is_known_as(&self, host: Option<&str>) -> bool {
-        let (name, port) =
-            host.and_then(|host| host.rsplit_once(':')).unwrap_or((host.unwrap_or(""), "80"));
-        // Through a tunnel the port may be another.
-        matches!(name, "127.0.0.1" | "localhost") && port.parse::<u16>().is_ok()
     }
 
     fn instances(&self, rank: usize, query: &str) -> Answer {
@@ -236,6 +249,7 @@ mod tests {
     fn pages() -> Pages {
         Pages {
             address: "127.0.0.1:9714".parse().unwrap(),
+            token: Token::new(9714).unwrap(),
             frame: b"<html>"[..].into(),
             patterns: 2,
             page: Page {
@@ -248,9 +262,42 @@ mod tests {
         }
     }
 
-    fn ask(path: &str, host: Option<&str>) -> Answer {
+    /// What is answered to a browser that has the cookie.
+    fn reply(pages: &Pages, method: &str, path: &str, host: Option<&str>) -> Answer {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
-        pages().reply(&Request { method: "GET", path, query, host })
+        let (name, value) = pages.token.cookie();
+        let cookie = format!("{name}={value}");
+        let (cookie, reached) = (Some(cookie.as_str()), pages.address);
+        pages.reply(&Request { method, path, query, host, cookie, reached })
+    }
+
+    fn ask(path: &str, host: Option<&str>) -> Answer {
+        reply(&pages(), "GET", path, host)
+    }
+
+    #[test]
+    fn whoever_has_no_token_learns_nothing() {
+        let pages = pages();
+        let ask = |method, path: &str, query: &str, cookie: Option<&str>| {
+            let (host, reached) = (Some("localhost:9714"), pages.address);
+            pages.reply(&Request { method, path, query, host, cookie, reached })
+        };
+        let refusal = Answer::refusal(403, NO_TOKEN);
+        let (name, value) = pages.token.cookie();
+        let other = format!("{name}=0{}", &value[1..]);
+        for path in ["/", "/api/overview", "/api/details/0", "/api/instances/1", "/nothing"] {
+            for method in ["GET", "POST"] {
+                assert_eq!(ask(method, path, "", None), refusal, "{path}");
+                assert_eq!(ask(method, path, "token=", Some("")), refusal, "{path}");
+                let wrong = if value.starts_with('0') { "sockcap-9714=1" } else { &other };
+                assert_eq!(ask(method, path, "", Some(wrong)), refusal, "{path}");
+            }
+        }
+        // The address that is printed gives the browser the cookie, and other programs what they ask.
+        let query = pages.token.query().to_string();
+        assert_eq!(ask("GET", "/", &query, None), Answer::go_on("/", name, value));
+        let overview = Answer::of("application/json", &b"{}"[..]);
+        assert_eq!(ask("GET", "/api/overview", &query, None), overview);
     }
 
     #[test]
@@ -323,9 +370,9 @@ mod tests {
         assert_eq!([place(8), place(7)], [at(r#"{"place":0}"#), at(r#"{"place":2}"#)]);
         (pages.page.contexts, pages.page.workload) = (None, None);
         let nothing = Answer::refusal(404, "there is nothing here; the page is at /");
-        let request = |path| Request { method: "GET", path, query: "", host: Some("localhost") };
-        assert_eq!(pages.reply(&request("/api/contexts")), nothing);
-        assert_eq!(pages.reply(&request("/api/workload")), nothing);
+        for path in ["/api/contexts", "/api/workload"] {
+            assert_eq!(reply(&pages, "GET", path, Some("localhost")), nothing);
+        }
     }
 
     #[test]
@@ -348,7 +395,7 @@ mod tests {
 
     #[test]
     fn the_page_is_read_only() {
-        let request = Request { method: "POST", path: "/", query: "", host: Some("localhost:1") };
-        assert_eq!(pages().reply(&request), Answer::refusal(405, "the page can be read only"));
+        let refusal = Answer::refusal(405, "the page can be read only");
+        assert_eq!(reply(&pages(), "POST", "/", Some("localhost:1")), refusal);
     }
 }

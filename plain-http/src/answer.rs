@@ -1,0 +1,68 @@
+//! Answer: a status, and a body that browsers take for what it says and keep nowhere.
+
+use std::sync::Arc;
+
+/// Answer to a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    status: u16,
+    kind: &'static str,
+    body: Arc<[u8]>,
+    /// Further fields of the head, each with the end of its line.
+    fields: String,
+}
+
+impl Answer {
+    /// Answer with a body of a media type.
+    pub fn of(kind: &'static str, body: impl Into<Arc<[u8]>>) -> Answer {
+        Answer { status: 200, kind, body: body.into(), fields: String::new() }
+    }
+
+    /// One that says what is wrong. The status is 400, 403, 404, 405, 408, 421, 431, 500 or 503.
+    pub fn refusal(status: u16, why: &str) -> Answer {
+        Answer {
+            status,
+            kind: "text/plain; charset=utf-8",
+            body: format!("{why}\n").into_bytes().into(),
+            fields: String::new(),
+        }
+    }
+
+    /// One that gives the reader a cookie, for programs of this server alone, and sends it on to
+    /// `path`. `name` and `value` have letters, digits, `-` and `_` only.
+    pub fn go_on(path: &'static str, name: &str, value: &str) -> Answer {
+        // Lax and not strict: a link in another program may lead here.
+        let fields = format!(
+            "Location: {path}\r\nSet-Cookie: {name}={value}; Path=/; HttpOnly; SameSite=Lax\r\n"
+        );
+        Answer { status: 303, fields, ..Answer::refusal(303, "the page is elsewhere") }
+    }
+
+    /// The head as it is sent, and the body.
+    pub(crate) fn into_parts(self) -> (Vec<u8>, Arc<[u8]>) {
+        let (reason, more) = match self.status {
+            200 => ("OK", ""),
+            303 => ("See Other", ""),
+            403 => ("Forbidden", ""),
+            404 => ("Not Found", ""),
+            405 => ("Method Not Allowed", "Allow: GET\r\n"),
+            408 => ("Request Timeout", ""),
+            421 => ("Misdirected Request", ""),
+            431 => ("Request Header Fields Too Large", ""),
+            500 => ("Internal Server Error", ""),
+            503 => ("Service Unavailable", ""),
+            _ => ("Bad Request", ""),
+        };
+        let Answer { status, kind, body, fields } = self;
+        // What is answered is as it is now, for the reader alone, in no frame, and of no other kind
+        // than it says; and no other server is told of its address, which may have a secret.
+        let head = format!(
+            "HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\
+             {more}{fields}Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n\
+             Cross-Origin-Resource-Policy: same-origin\r\nReferrer-Policy: no-referrer\r\n\
+             X-Frame-Options: DENY\r\nConnection: close\r\n\r\n",
+            body.len()
+        );
+        (head.into_bytes(), body)
+    }
+}

@@ -1,0 +1,177 @@
+//! One connection, from its first byte to its last: a request comes, is answered by somebody else,
+//! the answer goes, and what is still coming is thrown away. Nothing here waits.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::PollFlags;
+
+use crate::answer::Answer;
+use crate::tuning::{HEAD_DEADLINE, MAX_HEAD_BYTES, MAX_READ_BYTES};
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) stream: TcpStream,
+    pub(crate) peer: SocketAddr,
+    /// End of its time.
+    end: Instant,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// The head of its request is coming.
+    Reading(Vec<u8>),
+    /// It waits for its answer.
+    Waiting,
+    /// The answer is going: head, body, and how much of both is gone.
+    Writing { head: Vec<u8>, body: Arc<[u8]>, gone: usize },
+    /// The answer is gone. A socket that is closed with something unread takes it back.
+    Leaving,
+}
+
+/// What came of a step.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// There is nothing to be done before the socket is ready.
+    Pending,
+    /// A request came, with this head.
+    Asked(String),
+    /// The head is longer than any may be.
+    TooLong,
+    /// The answer is gone.
+    Answered,
+    /// The connection is over.
+    Over,
+}
+
+impl Connection {
+    /// Takes over a connection that was accepted at `now`, and whose request has to come soon.
+    ///
+    /// # Errors
+    /// As the kernel gives them.
+    pub(crate) fn new(
+        stream: TcpStream,
+        peer: SocketAddr,
+        now: Instant,
+        deadline: Duration,
+    ) -> io::Result<Connection> {
+        stream.set_nonblocking(true)?;
+        let end = now + deadline.min(HEAD_DEADLINE);
+        Ok(Connection { stream, peer, end, state: State::Reading(Vec::new()) })
+    }
+
+    /// What has to be waited for at its socket.
+    pub(crate) fn waits_for(&self) -> PollFlags {
+        match self.state {
+            State::Reading(_) | State::Leaving => PollFlags::IN,
+            State::Waiting => PollFlags::empty(),
+            State::Writing { .. } => PollFlags::OUT,
+        }
+    }
+
+    /// Time that it has left at `now`. While its answer is worked out, no time passes.
+    pub(crate) fn left(&self, now: Instant) -> Duration {
+        match self.state {
+            State::Waiting => Duration::MAX,
+            _ => self.end.saturating_duration_since(now),
+        }
+    }
+
+    /// Gives it time until `end`.
+    pub(crate) fn wait_until(&mut self, end: Instant) {
+        self.end = end;
+    }
+
+    /// Takes what the answer says, for which there is time until `end`.
+    pub(crate) fn answer(&mut self, answer: Answer, end: Instant) {
+        let (head, body) = answer.into_parts();
+        self.end = end;
+        self.state = State::Writing { head, body, gone: 0 };
+    }
+
+    /// Says what fits into the socket, and no more, as the connection ends.
+    pub(crate) fn say_last(mut self, answer: Answer) {
+        let mut unread = [0; 4096];
+        for _ in 0..MAX_HEAD_BYTES / unread.len() {
+            if !self.stream.read(&mut unread).is_ok_and(|read| read > 0) {
+                break;
+            }
+        }
+        self.answer(answer, self.end);
+        let _ = self.write();
+    }
+
+    /// Whether its request has not come yet.
+    pub(crate) fn is_reading(&self) -> bool {
+        matches!(self.state, State::Reading(_))
+    }
+
+    /// Goes on as far as the socket lets it.
+    pub(crate) fn step(&mut self) -> Step {
+        let step = match &mut self.state {
+            State::Reading(head) => read_head(&mut self.stream, head),
+            State::Waiting => Ok(Step::Pending),
+            State::Writing { .. } => self.write(),
+            State::Leaving => discard(&mut self.stream),
+        };
+        match step {
+            Ok(Step::Asked(head)) => {
+                self.state = State::Waiting;
+                Step::Asked(head)
+            }
+            Ok(step) => step,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Step::Pending,
+            Err(error) if error.kind() == ErrorKind::Interrupted => Step::Pending,
+            // What becomes of it is the reader's concern alone.
+            Err(_) => Step::Over,
+        }
+    }
+
+    fn write(&mut self) -> io::Result<Step> {
+        let State::Writing { head, body, gone } = &mut self.state else { return Ok(Step::Over) };
+        loop {
+            let rest = match head.get(*gone..).filter(|rest| !rest.is_empty()) {
+                Some(rest) => rest,
+                None => body.get(*gone - head.len()..).unwrap_or_default(),
+            };
+            if rest.is_empty() {
+                break;
+            }
+            match self.stream.write(rest)? {
+                0 => return Ok(Step::Over),
+                written => *gone += written,
+            }
+        }
+        self.stream.shutdown(Shutdown::Write)?;
+        self.state = State::Leaving;
+        Ok(Step::Answered)
+    }
+}
+
+/// Reads what there is of a head.
+fn read_head(stream: &mut impl Read, head: &mut Vec<u8>) -> io::Result<Step> {
+    let mut buffer = [0; MAX_READ_BYTES];
+    let read = stream.read(&mut buffer)?;
+    if read == 0 {
+        return Ok(Step::Over);
+    }
+    // The end may be in what came before, by three bytes.
+    let from = head.len().saturating_sub(3);
+    head.extend_from_slice(buffer.get(..read).unwrap_or_default());
+    let searched = head.get(from..head.len().min(MAX_HEAD_BYTES)).unwrap_or_default();
+    if let Some(end) = searched.windows(4).position(|end| end == b"\r\n\r\n") {
+        head.truncate(from + end);
+        return Ok(Step::Asked(String::from_utf8_lossy(head).into_owned()));
+    }
+    Ok(if head.len() >= MAX_HEAD_BYTES { Step::TooLong } else { Step::Pending })
+}
+
+/// Throws away what comes.
+fn discard(stream: &mut impl Read) -> io::Result<Step> {
+    let read = stream.read(&mut [0; MAX_READ_BYTES])?;
+    Ok(if read == 0 { Step::Over } else { Step::Pending })
+}

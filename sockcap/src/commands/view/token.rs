@@ -1,0 +1,112 @@
+//! Token: the secret in the address of a page. Other users of this machine can reach the page's port as
+//! well, and other pages can send the browser there; neither know the token.
+
+use std::fmt;
+use std::fs::File;
+use std::hint::black_box;
+use std::io::{self, Read};
+
+use plain_http::Request;
+
+/// Bytes of a token: more than anybody can guess.
+const BYTES: usize = 24;
+
+/// Name of the token in an address.
+const QUERY: &str = "token";
+
+/// A secret that is new each time.
+pub(super) struct Token {
+    text: String,
+    /// Name of the cookie. Pages at other ports of this machine have the same cookies.
+    cookie: String,
+}
+
+/// Where a request has the token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    InAddress,
+    InCookie,
+    Nowhere,
+}
+
+impl Token {
+    /// A new one, for a page at a port.
+    ///
+    /// # Errors
+    /// When the system gives no random numbers.
+    pub(super) fn new(port: u16) -> io::Result<Token> {
+        let mut random = [0; BYTES];
+        File::open("/dev/urandom")?.read_exact(&mut random)?;
+        let text = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Token { text, cookie: format!("sockcap-{port}") })
+    }
+
+    /// The token as it stands behind the `?` of an address.
+    pub(super) fn query(&self) -> impl fmt::Display {
+        format!("{QUERY}={}", self.text)
+    }
+
+    /// Name and value of the cookie that has it.
+    pub(super) fn cookie(&self) -> (&str, &str) {
+        (&self.cookie, &self.text)
+    }
+
+    /// Where the request has this token.
+    pub(super) fn shown_by(&self, request: &Request<'_>) -> Shown {
+        let is_in = |fields: &str, separator: char, name: &str| {
+            let mut fields =
+                fields.split(separator).filter_map(|field| field.trim().split_once('='));
+            fields.any(|(of, value)| of == name && self.is(value))
+        };
+        if is_in(request.query, '&', QUERY) {
+            Shown::InAddress
+        } else if is_in(request.cookie.unwrap_or_default(), ';', &self.cookie) {
+            Shown::InCookie
+        } else {
+            Shown::Nowhere
+        }
+    }
+
+    /// Whether it is this one. How long that takes does not tell how much of it is right.
+    fn is(&self, other: &str) -> bool {
+        let (own, other) = (self.text.as_bytes(), other.as_bytes());
+        let differences = own.iter().zip(other).fold(0, |all, (one, other)| all | (one ^ other));
+        own.len() == other.len() && black_box(differences) == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(token: &Token, query: &str, cookie: Option<&str>) -> Shown {
+        let reached = "127.0.0.1:9714".parse().unwrap();
+        let (method, path, host) = ("GET", "/", Some("localhost"));
+        token.shown_by(&Request { method, path, query, host, cookie, reached })
+    }
+
+    #[test]
+    fn only_the_whole_token_will_do() {
+        let token = Token::new(9714).unwrap();
+        let right = token.text.clone();
+        assert_eq!(right.len(), 2 * BYTES);
+        assert_ne!(right, Token::new(9714).unwrap().text);
+        let cookie = format!("a=b; sockcap-9714={right}; c=d");
+        assert_eq!(shown(&token, "", Some(&cookie)), Shown::InCookie);
+        let address = format!("from=3&{}", token.query());
+        assert_eq!(shown(&token, &address, None), Shown::InAddress);
+        let other_port = format!("sockcap-9715={right}");
+        assert_eq!(shown(&token, "", Some(&other_port)), Shown::Nowhere);
+        for wrong in ["", &right[1..], &right[..right.len() - 1], &format!("{right}0"), "0"] {
+            assert_eq!(shown(&token, &format!("token={wrong}"), None), Shown::Nowhere, "{wrong}");
+            let cookie = format!("sockcap-9714={wrong}");
+            assert_eq!(shown(&token, "", Some(&cookie)), Shown::Nowhere, "{wrong}");
+        }
+        for place in 0..right.len() {
+            let mut wrong = right.clone().into_bytes();
+            wrong[place] = if wrong[place] == b'0' { b'1' } else { b'0' };
+            assert!(!token.is(std::str::from_utf8(&wrong).unwrap()), "{place}");
+        }
+        assert_eq!(shown(&token, "token", Some("sockcap-9714")), Shown::Nowhere);
+    }
+}
