@@ -98,11 +98,25 @@ pub fn plural(number: u64, one: &str, many: &str) -> String {
 /// `name` without what would move the cursor, start an escape sequence or turn the reading
 /// direction.
 pub fn printable(name: &str) -> String {
-    let harmful = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
-    name.chars().map(|c| if harmful(c) { '\u{fffd}' } else { c }).collect()
+    name.chars().map(|c| if is_harmful(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// Whether a character moves the cursor, starts an escape sequence, is not seen, or turns the
+/// reading direction.
+pub fn is_harmful(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
 }
 
 /// `text` in at most `width` characters, with an ellipsis in its middle where something was left

@@ -2,10 +2,12 @@
 //! in brackets or quotes, or a flag with its value. As clap breaks lines at blanks, the blanks of a
 //! group are replaced by others until the text is printed.
 
-use std::io::Write;
-
 use clap::builder::StyledStr;
+use clap::error::ContextValue;
 use clap::{Arg, ArgAction, Command};
+use message_trace::units;
+
+use crate::output;
 
 /// A blank at which no line is broken.
 const HARD: char = '\u{a0}';
@@ -30,12 +32,23 @@ pub(crate) fn laid_out(command: Command, short: bool) -> Command {
 
 /// Prints a text of clap: help to standard output, errors to standard error.
 pub(crate) fn print(error: &clap::Error) {
-    let text = error.render().ansi().to_string().replace(HARD, " ");
-    // As clap does: nobody may listen.
-    let _ = match error.use_stderr() {
-        true => write!(anstream::stderr(), "{text}"),
-        false => write!(anstream::stdout(), "{text}"),
-    };
+    let mut text = error.render().ansi().to_string().replace(HARD, " ");
+    // What an error repeats of a file or of the command line is shown in one line, so that no style
+    // and no line but clap's are in the text.
+    for given in given(error) {
+        text = text.replace(&given, &output::in_one_line(&given));
+    }
+    output::print_styled(&text, error.use_stderr());
+}
+
+/// What an error repeats that is not printable.
+fn given(error: &clap::Error) -> Vec<String> {
+    let values = error.context().flat_map(|(_, value)| match value {
+        ContextValue::String(text) => vec![text.clone()],
+        ContextValue::Strings(texts) => texts.clone(),
+        _ => Vec::new(),
+    });
+    values.filter(|text| text.chars().any(units::is_harmful)).collect()
 }
 
 /// An argument whose help has all that clap would put behind it, in groups.

@@ -1,8 +1,13 @@
-//! Output on the screen: numbers with their units, and what standard output can show.
+//! Output on the screen: numbers with their units, and what standard output can show. `printed` is
+//! what all text goes through.
+
+mod printed;
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
+
+pub(crate) use printed::{Printed, in_one_line, machine, print_styled, styled, text};
 
 /// Prints a line on standard error, of what `format!` takes. A failure to print is ignored: no
 /// command may end otherwise because its terminal was closed or the disk is full.
@@ -18,9 +23,15 @@ pub(crate) fn say(line: &str) {
     tell!("sockcap: {line}");
 }
 
-/// Prints a line on standard error, as [`tell`] says.
-pub(crate) fn line(words: fmt::Arguments) {
-    let _ = writeln!(anstream::stderr(), "{words}");
+/// Prints a line on standard error, as [`tell`] says. What is not printable in it is shown, also
+/// line breaks: a line of ours is one.
+pub(crate) fn line(words: fmt::Arguments<'_>) {
+    printed::line(words);
+}
+
+/// Whether standard error is a terminal.
+pub(crate) fn has_progress() -> bool {
+    std::io::stderr().is_terminal()
 }
 
 /// The width of lines: that of the terminal; without one the value of `COLUMNS`, which the user of

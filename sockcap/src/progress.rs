@@ -1,11 +1,12 @@
 //! Progress on a terminal; nothing at all elsewhere.
 
-use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use message_trace::Progress;
+
+use crate::output;
 
 /// Shows a stage's steps on standard error, where that is a terminal.
 pub(crate) struct Terminal {
@@ -15,7 +16,7 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     pub(crate) fn new() -> Terminal {
-        Terminal { bar: Mutex::new(ProgressBar::hidden()), shown: std::io::stderr().is_terminal() }
+        Terminal { bar: Mutex::new(ProgressBar::hidden()), shown: output::has_progress() }
     }
 
     fn with(&self, act: impl FnOnce(&mut ProgressBar)) {
@@ -38,7 +39,7 @@ impl Progress for Terminal {
         let target = ProgressDrawTarget::stderr_with_hz(10);
         let next = ProgressBar::with_draw_target(Some(units), target)
             .with_style(style)
-            .with_message(what.to_owned());
+            .with_message(output::in_one_line(what));
         if units == 0 {
             next.enable_steady_tick(Duration::from_millis(100));
         }
@@ -69,7 +70,7 @@ pub(crate) struct Sending {
 
 impl Sending {
     pub(crate) fn new() -> Sending {
-        if !std::io::stderr().is_terminal() {
+        if !output::has_progress() {
             return Sending { bar: ProgressBar::hidden() };
         }
         let template = "{spinner} {binary_bytes} sent, {binary_bytes_per_sec}{msg}";
@@ -89,7 +90,7 @@ impl Sending {
         self.bar.set_position(sent);
         self.bar.set_message(match left {
             0 => ", all there is".to_owned(),
-            left => format!(", {} left", crate::output::bytes(left)),
+            left => format!(", {} left", output::bytes(left)),
         });
     }
 

@@ -4,6 +4,8 @@
 
 use std::io::{self, Write};
 
+use crate::output::in_one_line;
+
 /// Minimum room for the last column, in characters. With less, it goes on below the row.
 const MIN_ROOM: usize = 16;
 /// Indent of a last column below its row, in characters.
@@ -40,6 +42,8 @@ impl Table {
 
     /// Adds a row, with lines that stand below it.
     pub(crate) fn row(&mut self, cells: Vec<String>, below: Vec<String>) {
+        // A name with a line break is no line of its own.
+        let cells = cells.iter().map(|cell| in_one_line(cell)).collect();
         self.rows.push(Row { cells, below });
     }
 
@@ -113,6 +117,7 @@ pub(crate) fn folded(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let room = width.map(|width| width.saturating_sub(indent.len() + 2).max(MIN_ROOM));
+    let text = &in_one_line(text);
     for (number, piece) in pieces(text, room).iter().enumerate() {
         writeln!(out, "{indent}{}{piece}", if number > 0 { "  " } else { "" })?;
     }

@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
+use message_trace::units::printable;
 
 /// The role of a piece of text, which decides about its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +53,9 @@ impl Row {
         Row { text: String::new(), color, limit, column: 0, blanks: 0 }
     }
 
-    /// Adds `text` as it is.
+    /// Adds `text`. What is not printable in it is replaced: the styles of a line are its own.
     pub(super) fn push(&mut self, role: Role, text: &str) {
+        let text = &printable(text);
         if text.is_empty() {
             return;
         }

@@ -13,6 +13,7 @@ use clap_complete::PathCompleter;
 use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, ValueCompleter,
 };
+use message_trace::units::{is_harmful, printable};
 use message_trace::{DataDir, DataPath};
 use report::SortKey;
 
@@ -27,7 +28,7 @@ pub(crate) fn patterns() -> ArgValueCandidates {
     let candidate = |pattern: PathPattern| {
         let first = pattern.hops.first();
         let what = first.map_or_else(String::new, |hop| {
-            format!("{} → {}, {} seen", hop.src, hop.dst, pattern.count)
+            printable(&format!("{} → {}, {} seen", hop.src, hop.dst, pattern.count))
         });
         CompletionCandidate::new(pattern.id.to_string()).help(Some(what.into()))
     };
@@ -122,8 +123,11 @@ fn beginning_with(
     names.into_iter().filter(fits).map(CompletionCandidate::new).collect()
 }
 
+/// Names as candidates. Those that are not printable are left out: a shell writes candidates to the
+/// terminal as they are, a line each.
 fn named(names: BTreeSet<String>) -> Vec<CompletionCandidate> {
-    names.into_iter().map(CompletionCandidate::new).collect()
+    let is_printable = |name: &String| !name.chars().any(is_harmful);
+    names.into_iter().filter(is_printable).map(CompletionCandidate::new).collect()
 }
 
 /// The patterns of the data directory with the largest total time; none where there is no analysis.
@@ -157,6 +161,14 @@ fn directory(words: &[OsString]) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_would_command_the_terminal_are_not_offered() {
+        let names = ["web", "a\x1b[2J", "b\nc", "d\u{202e}e", "äöü x"].map(str::to_owned);
+        let offered = named(names.into());
+        let offered: Vec<_> = offered.iter().map(|one| one.get_value().to_string_lossy()).collect();
+        assert_eq!(offered, ["web", "äöü x"]);
+    }
 
     #[test]
     fn the_data_directory_is_that_of_the_line() {

@@ -1,7 +1,7 @@
 //! `sockcap completions`: the script by which a shell completes commands, flags and their values.
 //! It asks this program (`complete.rs`).
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -11,6 +11,7 @@ use clap_complete::env::Shells;
 use crate::arguments::offers;
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
+use crate::output;
 
 /// The name by which the script calls the program: the first one in `PATH` when TAB is pressed.
 const PROGRAM: &str = "sockcap";
@@ -51,7 +52,9 @@ impl Run for Completions {
         };
         let mut script = Vec::new();
         shell.write_registration(offers::VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script)?;
-        io::stdout().write_all(&script)?;
+        let mut out = output::machine();
+        out.write_all(&script)?;
+        out.flush()?;
         Ok(ExitCode::SUCCESS)
     }
 }

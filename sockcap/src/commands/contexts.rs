@@ -21,7 +21,7 @@ use crate::arguments::{Data, Inference, SourceChoice};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::lock;
-use crate::output::say;
+use crate::output::{Printed, say};
 use crate::progress::Terminal;
 use crate::stages;
 use crate::target::Target;
@@ -187,7 +187,8 @@ impl Run for Contexts {
             ));
         }
         let name = target.name().to_owned();
-        let mut out = BufWriter::new(&mut target);
+        let is_for_programs = self.json || self.format.is_some();
+        let mut out = Printed::unless(is_for_programs, BufWriter::new(&mut target));
         self.write(&analysis, &name, &mut out)?;
         let flushed = out.flush();
         drop(out);

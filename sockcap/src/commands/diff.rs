@@ -23,7 +23,7 @@ use compare::{Ablation, Options, compare};
 use crate::arguments::values::{bytes, duration, one_of, share};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
-use crate::output::say;
+use crate::output::{Printed, say};
 use crate::progress::Terminal;
 use crate::target::Target;
 use html::PageFile;
@@ -168,7 +168,8 @@ impl Run for Diff {
         if let Some(page) = page {
             page.write(&answer)?;
         }
-        let mut out = BufWriter::new(&mut target);
+        let is_for_programs = self.json || self.format.is_some();
+        let mut out = Printed::unless(is_for_programs, BufWriter::new(&mut target));
         self.write(&answer, &mut out)?;
         let flushed = out.flush();
         drop(out);

@@ -6,7 +6,7 @@ mod switches;
 mod time;
 mod verb;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -17,6 +17,7 @@ use socket_log::{Clock, Entry, Log, Record};
 
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
+use crate::output::{self, in_one_line};
 use crate::words;
 use time::time;
 use verb::verb;
@@ -40,7 +41,7 @@ pub(super) const COMMAND: Subcommand = Subcommand::of::<Dump>();
 
 impl Run for Dump {
     fn run(&self) -> Result<ExitCode, Error> {
-        let mut out = BufWriter::new(io::stdout().lock());
+        let mut out = output::text();
         for path in &self.logs {
             if path.extension().is_some_and(|extension| extension == EXTENSION) {
                 switches::dump(path, &mut out)?;
@@ -51,8 +52,8 @@ impl Run for Dump {
             writeln!(
                 out,
                 "# {} host {} pid {} parent {}{}{} started {}: {}",
-                path.display(),
-                header.host,
+                in_one_line(&path.display().to_string()),
+                in_one_line(&header.host),
                 header.pid,
                 header.parent_pid,
                 words::source(header).map_or_else(String::new, |source| format!(" {source}")),
@@ -62,7 +63,7 @@ impl Run for Dump {
                     format!(" namespace {}", header.namespace)
                 },
                 time(header.start.realtime),
-                header.arguments.join(" "),
+                in_one_line(&header.arguments.join(" ")),
             )?;
             // Go's routines are in logs of the injected library, which has no resources.
             let routine = if header.resources { "task" } else { "goroutine" };
@@ -111,7 +112,7 @@ fn line(out: &mut impl Write, clock: &Clock, routine: &str, entry: &Entry) -> io
                 write!(out, " crc {checksum:08x}")?;
             }
             if let Some(peer) = peer {
-                write!(out, " peer {peer}")?;
+                write!(out, " peer {}", in_one_line(&peer.to_string()))?;
             }
             for (flag, name) in [(truncated, "truncated"), (peeked, "peeked")] {
                 if *flag {
@@ -138,7 +139,7 @@ fn line(out: &mut impl Write, clock: &Clock, routine: &str, entry: &Entry) -> io
             write!(out, "endpoints flow {flow} role {role:?}")?;
             for (name, endpoint) in [("local", local), ("peer", peer)] {
                 if let Some(endpoint) = endpoint {
-                    write!(out, " {name} {endpoint}")?;
+                    write!(out, " {name} {}", in_one_line(&endpoint.to_string()))?;
                 }
             }
             if *peer_pid != 0 {
@@ -198,6 +199,7 @@ fn line(out: &mut impl Write, clock: &Clock, routine: &str, entry: &Entry) -> io
         }
         Record::Unseen { cause, pid, program } => {
             let why = unseen::NAMES.get(usize::from(*cause)).copied().unwrap_or_default();
+            let program = in_one_line(program);
             writeln!(out, "begins {program} as {pid}, of which nothing is recorded: {why}")
         }
         Record::Thread { creator, handle: 0 } => writeln!(out, "thread started by {creator}"),

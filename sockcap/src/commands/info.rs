@@ -7,7 +7,7 @@ mod processes;
 mod spans;
 
 use std::collections::BTreeSet;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -21,7 +21,7 @@ use reconcile::blind_spots::{BlindSpots, Unseen, UnseenEnd};
 use crate::arguments::{Data, SourceChoice};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
-use crate::output::{self, counted};
+use crate::output::{self, counted, in_one_line};
 use crate::own_logs::{self, OwnLogs};
 use crate::shown::Source;
 use crate::table::folded;
@@ -69,7 +69,6 @@ impl Run for Info {
         let shown = self.source.of(&self.data)?;
         let data = shown.whole.clone();
         let aliases = stages::aliases(&data, self.aliases.as_deref())?;
-        let mut out = BufWriter::new(io::stdout().lock());
         let own = OwnLogs::of(&data, self.all_users);
         own_logs::tell_left_out(&data)?;
         tidy::tidy(&data, &own);
@@ -88,6 +87,7 @@ impl Run for Info {
         let sniffers = Captured::all(&data)?;
         let spots = reconcile::blind_spots::find(&data)?;
         if self.json {
+            let mut out = output::machine();
             let found = json::Found {
                 logs: &processes,
                 imports,
@@ -99,6 +99,7 @@ impl Run for Info {
             out.flush()?;
             return Ok(ExitCode::SUCCESS);
         }
+        let mut out = output::text();
         if let Some(other) = shown.other() {
             folded(&other, "", output::limit(), &mut out)?;
             writeln!(out)?;
@@ -165,7 +166,7 @@ fn imported(imports: &[Import], out: &mut impl Write) -> Result<(), Error> {
         writeln!(
             out,
             "imported {}: {messages} between {}",
-            import.name,
+            in_one_line(&import.name),
             counted(nodes, "node", "nodes")
         )?;
     }
@@ -179,12 +180,13 @@ fn captured(all: &[Captured], out: &mut impl Write) -> Result<(), Error> {
         let (packets, files) = (counted(*frames, "packet", "packets"), files.len() as u64);
         let hosts = counted(hosts.len() as u64, "host", "hosts");
         let files = counted(files, "file", "files");
+        let sniffer = in_one_line(sniffer);
         writeln!(out, "captured by {sniffer}: {packets} in {files}, the clock of {hosts}")?;
         for (what, count) in captured.skipped.iter().chain(&captured.odd) {
             writeln!(out, "  {what}: {count}")?;
         }
         for place in captured.damaged.iter().take(MAX_UNSEEN_LISTED) {
-            writeln!(out, "  {place}")?;
+            writeln!(out, "  {}", in_one_line(&place.to_string()))?;
         }
     }
     Ok(())
@@ -196,7 +198,7 @@ fn translations(found: &Reconciliation, out: &mut impl Write) -> io::Result<()> 
         writeln!(out, "\ntranslated addresses: {}", found.translations.len())?;
     }
     for translation in found.translations.iter().take(MAX_UNSEEN_LISTED) {
-        writeln!(out, "  {}", words::translation(translation))?;
+        writeln!(out, "  {}", in_one_line(&words::translation(translation)))?;
     }
     if found.translations.len() > MAX_UNSEEN_LISTED {
         writeln!(out, "  and {} more", found.translations.len() - MAX_UNSEEN_LISTED)?;

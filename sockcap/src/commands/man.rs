@@ -1,7 +1,6 @@
 //! `sockcap man`: manual pages on standard output or in a directory.
 
 use std::fs;
-use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -10,6 +9,7 @@ use clap::{Command, CommandFactory, FromArgMatches, Parser};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::manual::{page, pages};
+use crate::output;
 
 const HELP: &str = "\
 There is a page for each command: sockcap.1, sockcap-report.1,
@@ -44,7 +44,7 @@ impl Run for Man {
         let mut command = self.program.clone().disable_help_subcommand(true);
         command.build();
         match &self.directory {
-            None => page(command, &mut io::stdout().lock())?,
+            None => page(command, &mut output::machine())?,
             Some(directory) => {
                 let refused = |source| Error::file(directory, source);
                 fs::create_dir_all(directory).map_err(refused)?;

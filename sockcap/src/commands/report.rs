@@ -3,7 +3,7 @@
 
 mod filter;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -144,12 +144,15 @@ impl Run for Report {
             }
             Ok(()) => {}
         }
-        let mut out = BufWriter::new(io::stdout().lock());
-        match self.json {
-            true => Json.write(&report, &Options { limit: None, ..options }, &mut out)?,
-            false => Terminal.write(&report, &options, &mut out)?,
+        if self.json {
+            let mut out = output::machine();
+            Json.write(&report, &Options { limit: None, ..options }, &mut out)?;
+            out.flush()?;
+        } else {
+            let mut out = output::styled(options.color);
+            Terminal.write(&report, &options, &mut out)?;
+            out.flush()?;
         }
-        out.flush()?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -249,12 +252,15 @@ fn delays(
     meta.next_steps = filtered.iter().map(|_| unfiltered(shown)).collect();
     meta.filtered = filtered;
     let report = DelayReport { table: &table, meta };
-    let mut out = BufWriter::new(io::stdout().lock());
-    match arguments.json {
-        true => Json.write_delays(&report, &Options { limit: None, ..*options }, &mut out)?,
-        false => Terminal.write_delays(&report, options, &mut out)?,
+    if arguments.json {
+        let mut out = output::machine();
+        Json.write_delays(&report, &Options { limit: None, ..*options }, &mut out)?;
+        out.flush()?;
+    } else {
+        let mut out = output::styled(options.color);
+        Terminal.write_delays(&report, options, &mut out)?;
+        out.flush()?;
     }
-    out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -19,7 +19,7 @@ use workload::analysis::analyze;
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::lock;
-use crate::output::say;
+use crate::output::{Printed, say};
 use crate::progress::Terminal;
 use crate::target::Target;
 use asked::Requests;
@@ -42,7 +42,9 @@ impl Run for Requests {
             Some(number) => one_request::of(&given, number, self.json, &mut names)?,
             None => self.all(&given, &mut names, path)?,
         };
-        target.write_all(&written).map_err(|source| target.refused(source))?;
+        let mut out = Printed::unless(self.json || self.format.is_some(), &mut target);
+        let done = out.write_all(&written).and_then(|()| out.flush());
+        done.map_err(|source| target.refused(source))?;
         target.finish()?;
         Ok(ExitCode::SUCCESS)
     }

@@ -15,7 +15,7 @@ use crate::arguments::{Data, Inference};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::lock;
-use crate::output::tell;
+use crate::output::{self, tell};
 use crate::progress::Terminal;
 use crate::stages;
 
@@ -75,10 +75,15 @@ impl Run for Score {
         let links = Links::read(&data.links())?;
         let score =
             synth::score::score(&trace, &links, &options, &truth, &self.exclude, &Terminal::new())?;
-        let mut output = anstream::stdout();
         let printed = match self.json {
-            true => writeln!(output, "{}", score.json()?),
-            false => write!(output, "{score}"),
+            true => {
+                let mut out = output::machine();
+                writeln!(out, "{}", score.json()?).and_then(|()| out.flush())
+            }
+            false => {
+                let mut out = output::text();
+                write!(out, "{score}").and_then(|()| out.flush())
+            }
         };
         printed.map_err(Error::Output)?;
         Ok(ExitCode::SUCCESS)

@@ -1,7 +1,7 @@
 //! `sockcap keys host`: a key for each host.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -11,7 +11,7 @@ use super::directory::Directory;
 use super::words::{day, whose};
 use crate::arguments::values::{days, host_name};
 use crate::error::Error;
-use crate::output::{counted, tell};
+use crate::output::{self, counted, tell};
 
 pub(super) const HELP: &str = "\
 Examples:
@@ -57,7 +57,7 @@ impl Hosts {
             }
             made.push((name, authority.host(&hosts, self.days)?));
         }
-        let mut out = io::stdout().lock();
+        let mut out = output::text();
         for (name, bundle) in &made {
             let path = directory.join(format!("{name}.pem"));
             authority.note(bundle)?;
@@ -76,6 +76,7 @@ impl Hosts {
             }
             several => (counted(several.len() as u64, "key", "keys, each"), "NAME"),
         };
+        out.flush()?;
         tell!(
             "sockcap: next: copy {which} to its host, keep no copy elsewhere; there: sockcap ship --to COLLECTOR:PORT \
          --key {name}.pem --follow"

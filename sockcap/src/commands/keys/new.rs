@@ -1,6 +1,6 @@
 //! `sockcap keys new`: the authority and the collector's key.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -10,7 +10,7 @@ use super::directory::{Directory, same_keys};
 use super::words::day;
 use crate::arguments::values::days;
 use crate::error::Error;
-use crate::output::tell;
+use crate::output::{self, tell};
 
 pub(super) const HELP: &str = "\
 Examples:
@@ -30,7 +30,7 @@ impl New {
     /// Makes what is missing of the authority and the collector's key.
     pub(super) fn run(&self) -> Result<ExitCode, Error> {
         let directory = &self.directory.path;
-        let mut out = io::stdout().lock();
+        let mut out = output::text();
         let path = directory.join(COLLECTOR_FILE);
         let authority = match Authority::create(directory, self.days) {
             Ok(authority) => {
@@ -52,6 +52,7 @@ impl New {
             day(collector.valid()[1])
         )?;
         let same = same_keys(directory);
+        out.flush()?;
         tell!(
             "sockcap: next: copy {} to the collector; there: sockcap collect --key {COLLECTOR_FILE}; \
          here: sockcap keys host NAME...{same}",

@@ -1,7 +1,7 @@
 //! `sockcap keys revoke`: keys that are accepted no more.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use collector::keys::{self, Authority, Contents, Role, look};
 use super::directory::{Directory, same_keys};
 use super::words::{day, whose};
 use crate::error::Error;
-use crate::output::tell;
+use crate::output::{self, tell};
 
 pub(super) const HELP: &str = "\
 Copy revoked.crl to the collector, beside its key or where its --revoked says. A collector that
@@ -46,7 +46,7 @@ impl Revoke {
         }
         let certificates: Vec<_> = keys.iter().map(|key| key.certificate.clone()).collect();
         let path = authority.revoke(&certificates)?;
-        let mut out = io::stdout().lock();
+        let mut out = output::text();
         let mut told = BTreeSet::new();
         for key in keys.iter().filter(|key| told.insert(key.certificate.to_vec())) {
             let was = before.as_ref().is_some_and(|list| list.has(&key.certificate));
@@ -58,6 +58,7 @@ impl Revoke {
                 day(key.valid[1])
             )?;
         }
+        out.flush()?;
         tell!(
             "sockcap: next: copy {} to the collector, beside its key; it is read within a second. A new key: \
          sockcap keys host NAME --replace{}",

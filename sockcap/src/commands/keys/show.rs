@@ -1,6 +1,6 @@
 //! `sockcap keys show`: whose keys these are.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,7 +11,7 @@ use collector::keys::{Authority, REVOKED_FILE, Revoked, look};
 use super::directory::Directory;
 use super::words::{is_revoked, line};
 use crate::error::Error;
-use crate::output::tell;
+use crate::output::{self, tell};
 
 pub(super) const HELP: &str = "\
 Examples:
@@ -33,7 +33,7 @@ impl Show {
     pub(super) fn run(&self) -> Result<ExitCode, Error> {
         let now =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
-        let mut out = io::stdout().lock();
+        let mut out = output::text();
         let mut code = ExitCode::SUCCESS;
         let directory = &self.directory.path;
         if self.files.is_empty() {
@@ -42,6 +42,7 @@ impl Show {
             for key in authority.issued()? {
                 writeln!(out, "{}", line(&key, is_revoked(revoked.as_ref(), &key), now))?;
             }
+            out.flush()?;
             return Ok(code);
         }
         for file in &self.files {
@@ -49,14 +50,17 @@ impl Show {
                 Ok(contents) => {
                     let revoked = Revoked::read(&file.with_file_name(REVOKED_FILE))?;
                     let line = line(&contents, is_revoked(revoked.as_ref(), &contents), now);
-                    writeln!(out, "{}: {line}", file.display())?;
+                    let file = output::in_one_line(&file.display().to_string());
+                    writeln!(out, "{file}: {line}")?;
                 }
                 Err(error) => {
+                    out.flush()?;
                     tell!("sockcap: {error}");
                     code = ExitCode::FAILURE;
                 }
             }
         }
+        out.flush()?;
         Ok(code)
     }
 }

@@ -23,7 +23,7 @@ use super::given::{DEFAULT_SCHEMA, Given, schema};
 use super::{nothing, overview};
 use crate::error::Error;
 use crate::lock;
-use crate::output::say;
+use crate::output::{self, say};
 use crate::tuning::follow::{INTERVAL, MAX_LINE_BYTES, NEWEST, PAUSE, PIECE_EVENTS, REST};
 
 /// Reads what `asked` names, and prints what there is: at the end, and with `--follow` every few
@@ -116,12 +116,13 @@ impl Live {
     fn print(&self, asked: &Requests, names: &Names) -> Result<(), Error> {
         let outcome = self.stream.outcome();
         let answer = Answer::of(outcome, self.workload.model(names));
-        let mut out = io::stdout().lock();
         if asked.json {
+            let mut out = output::machine();
             serde_json::to_writer(&mut out, &answer).map_err(io::Error::from)?;
             writeln!(out)?;
             return Ok(out.flush()?);
         }
+        let mut out = output::text();
         if asked.follow {
             for line in &self.newest {
                 writeln!(out, "{line}")?;
@@ -186,7 +187,7 @@ fn recording(asked: &Requests) -> Result<(), Error> {
             taken(found, names, &mut workload, &mut newest)
         })?;
         let answer = Answer::of(outcome, workload.finish(&names));
-        let mut out = io::stdout().lock();
+        let mut out = output::text();
         for line in &newest {
             writeln!(out, "{line}")?;
         }
