@@ -15,8 +15,9 @@ for the next:
 Each stage runs the ones before it where their results are missing or out of
 date.
 
-~/.config/sockcap/config.toml and DIR/sockcap.toml can give every flag a value:
-docs/configuration.md. A flag that is on there is turned off by --FLAG=false.
+~/.config/sockcap/config.toml can give every flag a value, and DIR/sockcap.toml
+those of how results are shown: docs/configuration.md. A flag that is on there
+is turned off by --FLAG=false.
 
 Examples:
   sockcap record -- ./run-my-system && sockcap report

@@ -37,8 +37,9 @@ pub(crate) fn parse() -> Result<Box<dyn Run>, ExitCode> {
         Failed::Usage(error, from_files) => {
             help::print(&error);
             if error.use_stderr() && !from_files.is_empty() {
+                tell!("");
                 tell!(
-                    "\nThese are from configuration files: {}; --no-config leaves them out",
+                    "These are from configuration files: {}; --no-config leaves them out",
                     from_files.join(", ")
                 );
             }

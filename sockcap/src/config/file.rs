@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command};
+use data_files::DataPath;
 use message_trace::PathError;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -16,15 +17,22 @@ use toml::de::{DeTable, DeValue};
 /// The flag that names the data directory.
 pub(super) const DATA: &str = "data";
 
-/// Commands that a data directory may not configure: a trace must not decide which machines they
-/// talk to and trust.
-pub(super) const NOT_IN_DATA: [&str; 3] = ["ship", "collect", "keys"];
+/// What a data directory's file may set, by command: how commands that read show what they read. A
+/// data directory may come from others, so all that is not here is refused: what is recorded, how it
+/// is analysed, which files are read and written, whom is talked to, what is left out, and how much
+/// memory is taken.
+pub(super) const IN_DATA: [(&str, &[&str]); 7] = [
+    ("report", &["color", "hops", "hosts", "json", "limit", "node", "roles", "sort", "source"]),
+    ("view", &["node", "roles", "sort", "source"]),
+    ("info", &["json", "processes", "source"]),
+    ("requests", &["json", "limit", "source"]),
+    ("contexts", &["by", "json", "limit", "source", "spent"]),
+    ("diff", &["categories", "components", "json", "limit", "source"]),
+    ("export", &["source"]),
+];
 
-/// Values that name a file, a place on the network or a process, by what `--help` calls them. A
-/// data directory may come from others, and what comes with it must not choose what is written or
-/// read outside of it.
-pub(super) const PLACES: [&str; 8] =
-    ["ADDR:PORT", "DIR", "FILE", "HOST:PORT", "NAME=FILE", "PID", "SCHEMA", "URL"];
+/// Maximum size of a data directory's file, in bytes. All that it may set fits into a hundredth.
+const MAX_BYTES: u64 = 64 << 10;
 
 /// The settings of files, by the command (`["import", "pcap"]`) and the flag.
 pub(super) type Settings = BTreeMap<(Vec<String>, String), Setting>;
@@ -65,9 +73,36 @@ pub(super) fn is_key(argument: &Arg) -> bool {
         && !argument.is_hide_set()
 }
 
+/// The text of a user's own file, wherever links lead.
+fn own_text(path: &Path) -> io::Result<String> {
+    fs::read_to_string(path)
+}
+
+/// The text of the file `name` in a data directory: a regular file and no link, which is neither
+/// waited for nor larger than it needs to be.
+fn text_in(data: &Path, name: &str) -> io::Result<String> {
+    let file = DataPath::trusted(data).join(name).open()?;
+    let mut text = String::new();
+    file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "larger than 64 KiB"));
+    }
+    Ok(text)
+}
+
+/// Whether a data directory's file may set this key of the command that is named so.
+pub(super) fn may_be_in_data(names: &[String], key: &str) -> bool {
+    let [command] = names else { return false };
+    IN_DATA.iter().any(|(name, keys)| name == command && keys.contains(&key))
+}
+
 /// Reads a file. One that does not exist has no settings.
 pub(super) fn read(path: &Path, command: &Command, owner: Owner) -> Result<Settings, ConfigError> {
-    let text = match fs::read_to_string(path) {
+    let text = match (owner, path.parent(), path.file_name().and_then(|name| name.to_str())) {
+        (Owner::Data, Some(data), Some(name)) => text_in(data, name),
+        _ => own_text(path),
+    };
+    let text = match text {
         Ok(text) => text,
         // A path below something that is no directory does not exist either. Whoever needs the
         // directory reports that.
@@ -118,12 +153,6 @@ impl File<'_> {
                     };
                     self.wrong(at, format!("[{whole}]: there is no such command; {hint}"))
                 })?;
-                if self.owner == Owner::Data && NOT_IN_DATA.contains(&name) {
-                    let why = format!(
-                        "[{name}] cannot be in a data directory's file, which may be from others; move it to your own"
-                    );
-                    return Err(self.wrong(at, why));
-                }
                 names.push(name.to_owned());
                 self.table(found, below, names, settings)?;
                 names.pop();
@@ -162,11 +191,8 @@ impl File<'_> {
             };
             return Err(wrong(format!("there is no flag --{key}; {hint}")));
         };
-        let is_place = |name: &clap::builder::Str| PLACES.contains(&name.as_str());
-        if self.owner == Owner::Data
-            && argument.get_value_names().is_some_and(|names| names.iter().any(is_place))
-        {
-            return Err(wrong("a data directory's file, which may be from others, can name no files and addresses; say it in your own, or with the flag".to_owned()));
+        if self.owner == Owner::Data && !may_be_in_data(names, key) {
+            return Err(wrong("a data directory's file may be from others and can say only how results are shown; say this in your own, ~/.config/sockcap/config.toml, or with the flag".to_owned()));
         }
         let one = |value: &DeValue| match value {
             DeValue::String(text) => Ok(text.to_string()),

@@ -199,20 +199,65 @@ fn a_file_that_cannot_be_read_is_told() {
 
 #[test]
 fn a_trace_of_others_decides_nothing_but_how_it_is_shown() {
-    for (text, words) in [
-        ("[report]\nhtml = '/etc/passwd'", "name no files"),
-        ("[report]\ndata = '/etc'", "name no files"),
-        ("[export]\noutput = 'x'", "name no files"),
-        ("[skew]\nto = 'x'", "name no files"),
-        ("[ship]\nlimit = '1M'", "[ship] cannot be"),
-        ("[collect]\nevery = '1m'", "[collect] cannot be"),
-        ("[keys.new]\ndays = 1", "[keys] cannot be"),
+    for text in [
+        "[report]\nhtml = '/etc/passwd'",
+        "[report]\ndata = '/etc'",
+        "[report]\nwindow = '1s'",
+        "[report]\nthrough = 'x'",
+        "[report]\naliases = 'x'",
+        "[analyze]\nalgorithm = 'linking'",
+        "[analyze]\nmemory = '1T'",
+        "[reconcile]\nkeep-internal = true",
+        "[record]\nprotocols = 'all'",
+        "[record]\nhost = 'x'",
+        "[record]\nkeep = 'newest'",
+        "[record]\nresources = true",
+        "[export]\noutput = 'x'",
+        "[export]\nto = 'http://example.com'",
+        "[export]\nheader = ['a=b']",
+        "[import.calls]\nname = 'x'",
+        "[skew]\nto = 'x'",
+        "[ship]\nto = 'example.com:1'",
+        "[ship]\nlimit = '1M'",
+        "[collect]\nevery = '1m'",
+        "[keys.new]\ndays = 1",
+        "[view]\nport = 80",
+        "[diff]\nfail-if = 'x'",
     ] {
         let place = Place::with("", text);
         let said = place.fails("sockcap report -d DATA");
-        assert!(said.contains(words) && said.contains("sockcap.toml:"), "{said}");
-        assert!(Place::with(text, "").parse("sockcap info").is_ok(), "{text}");
+        assert!(said.contains("sockcap.toml:2:"), "{text}: {said}");
+        // What is no flag at all is told as such; the others with where they may stand.
+        if !said.contains("there is no flag") && !said.contains("there is no such command") {
+            assert!(said.contains("may be from others"), "{text}: {said}");
+            assert!(said.contains("config.toml"), "{text}: {said}");
+        }
     }
+    let shown = "[report]\nsort = 'p99'\nlimit = 3\n[info]\nprocesses = true";
+    assert_eq!(Place::with("", shown).report("sockcap report -d DATA"), ("p99".into(), 3, false));
+}
+
+#[test]
+fn what_lies_in_place_of_a_data_directorys_file_is_not_read() {
+    let place = Place::with("", "");
+    fs::write(place.path("elsewhere"), "[report]\nlimit = 3").unwrap();
+    let path = place.path("data/sockcap.toml");
+    std::os::unix::fs::symlink(place.path("elsewhere"), &path).unwrap();
+    assert!(place.fails("sockcap report -d DATA").contains("sockcap.toml"));
+    fs::remove_file(&path).unwrap();
+    // Nobody writes to it, and whoever opens it to read waits for that.
+    let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+    assert!(made.success());
+    assert!(place.fails("sockcap report -d DATA").contains("sockcap.toml"));
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, "#".repeat(100_000)).unwrap();
+    assert!(place.fails("sockcap report -d DATA").contains("larger than 64 KiB"));
+    // The data directory itself is the user's word, as is the user's own file.
+    fs::write(&path, "[report]\nlimit = 3").unwrap();
+    std::os::unix::fs::symlink(place.path("data"), place.path("link")).unwrap();
+    std::os::unix::fs::symlink(place.path("elsewhere"), place.path("user.toml")).unwrap();
+    let line = format!("sockcap report -d {}", place.path("link").display());
+    assert_eq!((place.report(&line).1, place.report("sockcap report").1), (3, 3));
 }
 
 #[test]
@@ -222,72 +267,22 @@ fn an_error_of_a_combination_names_what_came_from_files() {
     assert!(said.contains("--max-size") && said.contains("user.toml:2"), "{said}");
 }
 
-/// Values that a data directory's file may give: they choose how a trace is analysed and shown.
-const HARMLESS: [&str; 38] = [
-    "BINS",
-    "BOOL",
-    "CONDITION",
-    "CONFIDENCE",
-    "COUNT",
-    "DISTANCE",
-    "FACTOR",
-    "FORMAT",
-    "FROM..TO",
-    "GRAPH",
-    "GRAIN",
-    "K",
-    "LIST",
-    "KEY",
-    "KEY=VALUE",
-    "KIND",
-    "MESSAGES",
-    "N",
-    "NAME",
-    "NAME=ADDRESS",
-    "NAME=OFFSET[,PPM]",
-    "NODE",
-    "NS",
-    "OPERATION",
-    "P",
-    "PARAMETER",
-    "PORT",
-    "S",
-    "SHARE",
-    "SIZE",
-    "SOURCE",
-    "STEP",
-    "TIME",
-    "UNIT",
-    "WHAT",
-    "WHEN",
-    "WHICH",
-    "Y",
-];
-
 #[test]
-fn for_every_flag_it_is_decided_whether_a_trace_of_others_may_give_it() {
-    fn flags(command: &Command, all: &mut Vec<(String, String)>) {
-        for argument in command.get_arguments().filter(|argument| file::is_key(argument)) {
-            let names = argument.get_value_names().unwrap_or_default().iter();
-            all.extend(
-                names.map(|name| (argument.get_long().unwrap().to_owned(), name.to_string())),
-            );
-        }
-        let below = command
-            .get_subcommands()
-            .filter(|below| !file::NOT_IN_DATA.contains(&below.get_name()));
-        below.for_each(|below| flags(below, all));
-    }
-    let (mut all, mut command) = (Vec::new(), with_switches(command_line::definitions()));
+fn all_that_a_data_directory_may_set_are_keys() {
+    let mut command = with_switches(command_line::definitions());
     command.build();
-    flags(&command, &mut all);
-    for (flag, name) in all {
-        let known = file::PLACES.contains(&name.as_str())
-            || HARMLESS.contains(&name.as_str())
-            || name == "X,Y,Z";
-        assert!(
-            known,
-            "--{flag} <{name}>: if it can name a file, an address or a program, {name} belongs to PLACES"
-        );
+    for (name, keys) in file::IN_DATA {
+        let command = command.find_subcommand(name).unwrap();
+        for key in keys {
+            let mut flags = command.get_arguments().filter(|argument| file::is_key(argument));
+            let found = flags.find(|argument| argument.get_long() == Some(key));
+            assert!(found.is_some(), "[{name}] {key}");
+            // Nothing that names a place, whatever the list says.
+            let values = found.unwrap().get_value_names().unwrap_or_default();
+            let places = ["ADDR:PORT", "DIR", "FILE", "HOST:PORT", "NAME=FILE", "PID", "URL"];
+            assert!(!values.iter().any(|value| places.contains(&value.as_str())), "{name} {key}");
+        }
+        assert!(file::may_be_in_data(&[name.to_owned()], keys[0]));
     }
+    assert!(!file::may_be_in_data(&["import".into(), "report".into()], "limit"));
 }
