@@ -1,10 +1,12 @@
 //! The gathering side: listens, gives every connection a thread of its own, and keeps what they
 //! bring in one data directory.
 //!
-//! `session` is a connection from its first byte to its last, `store` one host's files, `seats`
+//! `admission` decides how many connections may wait to say whose they are, `session` is a connection
+//! from its first byte to its last, `store` one host's files, `seats`
 //! sees to it that a host has one connection at a time, `sender` notes whose key was shown, `hints`
 //! keeps times, `event` is what all of them tell.
 
+mod admission;
 mod deadlines;
 mod event;
 mod hints;
@@ -23,8 +25,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
 
 use message_trace::{DataDir, DataPath, PathError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -38,7 +40,7 @@ pub use store::Limits;
 
 use crate::keys::Followed;
 use crate::link::Stop;
-use crate::tuning::{MAX_UNKNOWN_CONNECTIONS, REVOCATION_CHECK_INTERVAL, SESSION_STACK_BYTES};
+use crate::tuning::{NO_DESCRIPTORS_PAUSE, REVOCATION_CHECK_INTERVAL, SESSION_STACK_BYTES};
 use shared::Shared;
 
 /// Options of a collector.
@@ -110,7 +112,7 @@ pub fn run(
     // connections are served.
     let files = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files });
-    let unknown = AtomicUsize::new(0);
+    let admission = admission::Admission::default();
     let mut looked = Instant::now();
     std::thread::scope(|scope| {
         while !stop.load(Relaxed) {
@@ -121,20 +123,35 @@ pub fn run(
             let accepted = accept(listener)
                 .map_err(Error::Listen)
                 .inspect_err(|_| stop.store(true, Relaxed))?;
-            let Some((stream, peer)) = accepted else { continue };
-            let (shared, unknown) = (&shared, &unknown);
+            let (stream, peer) = match accepted {
+                Accepted::Connection(stream, peer) => (stream, peer),
+                Accepted::Nothing => continue,
+                Accepted::Failed(error) => {
+                    events.event(&Event::NotAccepted { error: &error });
+                    // A connection that has said nothing gives its descriptors to the next one.
+                    admission.make_room();
+                    std::thread::sleep(NO_DESCRIPTORS_PAUSE);
+                    continue;
+                }
+            };
+            let shared = &shared;
             let many = |why: &str| {
                 events.event(&Event::Refused { peer, host: None, cause: Cause::Many, why });
             };
-            if unknown.fetch_add(1, Relaxed) >= MAX_UNKNOWN_CONNECTIONS {
-                unknown.fetch_sub(1, Relaxed);
-                many("too many connections have not said who they are");
-                continue;
-            }
-            let mut counted = Counted(Some(unknown));
-            let serve = move || {
-                session::serve(shared, stream, peer, || counted.done());
+            let place = stream.try_clone().map(|second| admission.admit(peer.ip(), second));
+            let place = match place {
+                Ok(Some(place)) => place,
+                Ok(None) => {
+                    many("there are too many connections");
+                    continue;
+                }
+                Err(error) => {
+                    many(&format!("no descriptor for it: {error}"));
+                    admission.make_room();
+                    continue;
+                }
             };
+            let serve = move || session::serve(shared, stream, peer, &place);
             let thread = std::thread::Builder::new().stack_size(SESSION_STACK_BYTES);
             if let Err(error) = thread.spawn_scoped(scope, serve) {
                 many(&format!("no thread for it: {error}"));
@@ -179,36 +196,31 @@ pub(crate) fn answer_all(bytes: &[u8], data: DataDir, host: &str, limits: Limits
     session::answer_all(bytes, &shared, host);
 }
 
-/// A connection counts as unknown until it is known, or ends.
-struct Counted<'a>(Option<&'a AtomicUsize>);
-
-impl Counted<'_> {
-    fn done(&mut self) {
-        if let Some(count) = self.0.take() {
-            count.fetch_sub(1, Relaxed);
-        }
-    }
+/// What came of accepting a connection.
+enum Accepted {
+    Connection(TcpStream, SocketAddr),
+    /// There was none for a while, or it was gone before it could be accepted.
+    Nothing,
+    /// It could not be accepted.
+    Failed(io::Error),
 }
 
-impl Drop for Counted<'_> {
-    fn drop(&mut self) {
-        self.done();
-    }
-}
-
-/// Next connection; `None` after a while without one, or if it was gone before it could be
-/// accepted.
-fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAddr)>> {
+/// Next connection.
+fn accept(listener: &TcpListener) -> io::Result<Accepted> {
     match listener.accept() {
-        Ok(connection) => return Ok(Some(connection)),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-        // Out of descriptors, or the connection was reset: open connections go on, and this is
-        // tried again.
-        Err(_) => std::thread::sleep(Duration::from_millis(20)),
+        Ok((stream, peer)) => return Ok(Accepted::Connection(stream, peer)),
+        Err(error) => match error.kind() {
+            io::ErrorKind::WouldBlock => {}
+            io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::Interrupted => return Ok(Accepted::Nothing),
+            // Out of descriptors or memory: open connections go on, and this is tried again.
+            _ => return Ok(Accepted::Failed(error)),
+        },
     }
     let tick = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
     match poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&tick)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(None),
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(Accepted::Nothing),
         Err(error) => Err(error.into()),
     }
 }

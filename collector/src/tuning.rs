@@ -84,9 +84,29 @@ pub(crate) const CALM_TURN: usize = 64;
 
 // The collector.
 
-/// Maximum number of connections that have not said yet whose they are; more are turned away.
-/// Chosen, not measured.
+/// Maximum number of connections that have not said yet whose they are; one more takes the place of
+/// the oldest of a network that has the most. Chosen, not measured.
 pub(crate) const MAX_UNKNOWN_CONNECTIONS: usize = 512;
+
+/// Maximum number of such connections of one network: an address of IPv4, or 64 bits of IPv6. One
+/// more takes the place of the oldest. As a handshake takes milliseconds, some thousand hosts behind
+/// one address can connect in a second. Chosen, not measured.
+pub(crate) const MAX_UNKNOWN_OF_NETWORK: usize = 32;
+
+/// Maximum number of connections in all; each has a thread and, once it sends, 0.7 MB of buffers.
+/// Chosen, not measured.
+pub(crate) const MAX_CONNECTIONS: usize = 16 << 10;
+
+/// Pause after a connection that could not be accepted, as there are no descriptors. Chosen, not
+/// measured.
+pub(crate) const NO_DESCRIPTORS_PAUSE: Duration = Duration::from_millis(20);
+
+/// Maximum number of logs of a host of which it is told that they name another one.
+pub(crate) const MAX_MISNAMED_TOLD: usize = 1000;
+
+/// Length of the pause after the files of a host were counted anew, in times of what that took: a
+/// host that has no room must not keep a disk busy. Chosen, not measured.
+pub(crate) const RECOUNT_PAUSE: u32 = 9;
 
 /// Time between two looks at the list of revoked keys. Chosen, not measured.
 pub(crate) const REVOCATION_CHECK_INTERVAL: Duration = Duration::from_millis(500);

@@ -126,3 +126,13 @@ pub(crate) mod follow {
     /// Maximum length of a line, in bytes; a longer one is taken in parts, which are no events.
     pub(crate) const MAX_LINE_BYTES: u64 = 1 << 20;
 }
+
+/// Time between two lines of a kind in a collector's log. Chosen, not measured.
+pub(crate) const LINE_INTERVAL: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// Number of lines that may be told at once of a kind of event of hosts that were let in: several
+/// connect when a collector starts. Chosen, not measured.
+pub(crate) const LINES_AT_ONCE: u32 = 20;
+
+/// Maximum length of a line of a collector's log, in characters: names and reasons come from others.
+pub(crate) const LINE_CHARACTERS: usize = 500;

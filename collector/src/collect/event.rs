@@ -78,6 +78,12 @@ pub enum Event<'a> {
         /// Duration of the connection.
         after: Duration,
     },
+    /// A connection could not be accepted, as there are too few descriptors or there is too little
+    /// memory.
+    NotAccepted {
+        /// Error of the kernel.
+        error: &'a io::Error,
+    },
     /// A connection was refused, or ended for what the other side did.
     Refused {
         /// Its address.

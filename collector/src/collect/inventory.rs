@@ -4,8 +4,7 @@
 //! Files may be removed at any time, as by somebody who makes room; then what there is is counted
 //! anew.
 
-use std::collections::HashMap;
-use std::fs::File;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 
 use socket_log::OpenError;
@@ -17,6 +16,10 @@ use message_trace::DataPath;
 use crate::identity::Identity;
 use socket_log::names;
 
+mod numbered;
+
+use numbered::Numbered;
+
 /// Logs of one host in its directory.
 #[derive(Debug)]
 pub(super) struct Inventory {
@@ -25,10 +28,30 @@ pub(super) struct Inventory {
     sender: Option<Vec<String>>,
     /// Name of each log at the collector.
     names: HashMap<Identity, String>,
-    /// All names, with what each file took on the disk when that was last counted.
-    taken: HashMap<String, u64>,
+    /// All names, with what is known of each file.
+    taken: HashMap<String, Taken>,
+    /// Names that files of one name on the host have here, by that name.
+    alike: HashMap<String, Alike>,
     /// Sum of what the files took then, in bytes.
     used: u64,
+}
+
+/// What is known of a file.
+#[derive(Debug, Default)]
+struct Taken {
+    /// Bytes that it took on the disk when that was last counted.
+    used: u64,
+    /// The log in it, once it has one.
+    identity: Option<Identity>,
+}
+
+/// Files of one name on the host.
+#[derive(Debug, Default)]
+struct Alike {
+    /// The largest number of one of them.
+    largest: u64,
+    /// Numbers of those that were begun and have no header: they are gone on with.
+    begun: BTreeSet<u64>,
 }
 
 impl Inventory {
@@ -42,6 +65,7 @@ impl Inventory {
             sender,
             names: HashMap::new(),
             taken: HashMap::new(),
+            alike: HashMap::new(),
             used: 0,
         };
         inventory.count()?;
@@ -50,7 +74,7 @@ impl Inventory {
 
     /// Counts the logs that are there now.
     fn count(&mut self) -> io::Result<()> {
-        (self.names, self.taken, self.used) = Default::default();
+        (self.names, self.taken, self.alike, self.used) = Default::default();
         let directory = &self.directory;
         if !directory.exists() {
             return Ok(());
@@ -70,18 +94,26 @@ impl Inventory {
                 // What is no file has its name taken all the same; any other error must not make a
                 // log look unknown.
                 Err(error) if is_no_file(&error) => {
-                    self.taken.insert(name, 0);
+                    take(&mut self.taken, &mut self.alike, &name);
                     continue;
                 }
                 Err(error) => return Err(error),
             };
             let used = disk_use(&file)?;
             self.used += used;
-            self.taken.insert(name.clone(), used);
+            let taken = take(&mut self.taken, &mut self.alike, &name);
+            taken.used = used;
             match Identity::read(&name, &file) {
-                Ok((identity, _)) => drop(self.names.insert(identity, name)),
+                Ok((identity, _)) => {
+                    taken.identity = Some(identity);
+                    self.names.insert(identity, name);
+                }
                 Err(OpenError::Io { source, .. }) => return Err(source),
-                Err(_) => {}
+                // One without a header has been begun and never finished.
+                Err(_) => {
+                    let Numbered { original, number } = Numbered::of(&name);
+                    self.alike.entry(original).or_default().begun.insert(number);
+                }
             }
         }
         // What another collector left unsaid is durable from here on.
@@ -128,45 +160,113 @@ impl Inventory {
 
     /// A log was made, or is there, under this name.
     pub(super) fn add(&mut self, identity: Identity, name: String) {
-        self.taken.entry(name.clone()).or_default();
+        take(&mut self.taken, &mut self.alike, &name).identity = Some(identity);
+        let Numbered { original, number } = Numbered::of(&name);
+        if let Some(alike) = self.alike.get_mut(&original) {
+            alike.begun.remove(&number);
+        }
         self.names.insert(identity, name);
     }
 
     /// A file takes `used` bytes on the disk now.
-    pub(super) fn measured(&mut self, name: String, used: u64) {
-        let before = self.taken.insert(name, used).unwrap_or(0);
+    pub(super) fn measured(&mut self, name: &str, used: u64) {
+        let taken = take(&mut self.taken, &mut self.alike, name);
+        let before = std::mem::replace(&mut taken.used, used);
         self.used = self.used.saturating_sub(before).saturating_add(used);
     }
 
     /// A file that there was is gone.
     pub(super) fn remove(&mut self, name: &str) {
-        self.names.retain(|_, known| known != name);
-        self.used = self.used.saturating_sub(self.taken.remove(name).unwrap_or(0));
+        let Some(taken) = self.taken.remove(name) else { return };
+        self.used = self.used.saturating_sub(taken.used);
+        if let Some(identity) = taken.identity
+            && self.names.get(&identity).is_some_and(|known| known == name)
+        {
+            self.names.remove(&identity);
+        }
     }
 
     /// Name of a log at the collector: the one that it has, or else the one that it has on its
-    /// host, unless that is another log's.
+    /// host, unless that is another log's; then one with a number that no file has had. However many
+    /// files there are, this looks at none of them.
     pub(super) fn name_of(&self, identity: &Identity, name: &str) -> String {
         if let Some(known) = self.names.get(identity) {
             return known.clone();
         }
-        let is_free = |name: &str| {
-            let path = self.directory.join(name);
-            // One without a header has been begun and never finished, and is gone on with.
-            let is_begun = |file: &File| {
-                matches!(
-                    Identity::read(name, file),
-                    Err(OpenError::NotALog { .. } | OpenError::Version { .. })
-                )
-            };
-            !self.has(name) || existing(&path).is_ok_and(|file| is_begun(&file))
-        };
-        if is_free(name) {
+        let Numbered { original, number } = Numbered::of(name);
+        let alike = self.alike.get(&original);
+        let is_begun = alike.is_some_and(|alike| alike.begun.contains(&number));
+        if is_begun || !self.has(name) {
             return name.to_owned();
         }
-        let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
-        let numbered =
-            (2..).map(|number: u64| format!("{stem}{}{number}.{extension}", names::AGAIN));
-        numbered.into_iter().find(|name| is_free(name)).unwrap_or_else(|| name.to_owned())
+        let next = alike.map_or(Numbered::FIRST, |alike| {
+            let begun = alike.begun.range(Numbered::FIRST..).next().copied();
+            begun.unwrap_or(alike.largest.saturating_add(1).max(Numbered::FIRST))
+        });
+        Numbered { original, number: next }.name()
+    }
+}
+
+/// What is known of the file `name`, whose name is taken from here on.
+fn take<'a>(
+    taken: &'a mut HashMap<String, Taken>,
+    alike: &mut HashMap<String, Alike>,
+    name: &str,
+) -> &'a mut Taken {
+    if !taken.contains_key(name) {
+        let Numbered { original, number } = Numbered::of(name);
+        let alike = alike.entry(original).or_default();
+        alike.largest = alike.largest.max(number);
+    }
+    taken.entry(name.to_owned()).or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn identity(pid: u32) -> Identity {
+        Identity { boot: [1; 16], pid, ticks: 1, start: 1, name: 7 }
+    }
+
+    #[test]
+    fn the_next_name_is_found_without_a_look_at_the_others() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut inventory = Inventory::open(&directory.path().into(), None).unwrap();
+        // There are no files: whoever looks for them finds names free that are not.
+        for pid in 0..10_000 {
+            let name = inventory.name_of(&identity(pid), "x.sclog");
+            let number = u64::from(pid) + 1;
+            let expected =
+                if pid == 0 { "x.sclog".to_owned() } else { format!("x+{number}.sclog") };
+            assert_eq!(name, expected);
+            inventory.add(identity(pid), name);
+        }
+        assert_eq!(inventory.name_of(&identity(17), "other.sclog"), "x+18.sclog");
+        assert_eq!(inventory.name_of(&identity(10_000), "x+3.sclog"), "x+10001.sclog");
+        // A name that is free again is not given to another log, which could be taken for it.
+        inventory.remove("x+10000.sclog");
+        assert_eq!(inventory.name_of(&identity(9_999), "x.sclog"), "x+10001.sclog");
+        assert!(!inventory.has("x+10000.sclog") && inventory.files() == 9_999);
+    }
+
+    #[test]
+    fn what_was_begun_is_gone_on_with_and_numbers_are_found_again() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["x.sclog", "x+2.sclog", "x+7.sclog", "y.sclog", "x+99999999999999.sclog"] {
+            fs::write(directory.path().join(name), "no header").unwrap();
+        }
+        fs::create_dir(directory.path().join("z.sclog")).unwrap();
+        let mut inventory = Inventory::open(&directory.path().into(), None).unwrap();
+        assert_eq!(inventory.name_of(&identity(1), "x.sclog"), "x.sclog");
+        inventory.add(identity(1), "x.sclog".into());
+        assert_eq!(inventory.name_of(&identity(2), "x.sclog"), "x+2.sclog");
+        inventory.add(identity(2), "x+2.sclog".into());
+        assert_eq!(inventory.name_of(&identity(3), "x.sclog"), "x+7.sclog");
+        inventory.add(identity(3), "x+7.sclog".into());
+        assert_eq!(inventory.name_of(&identity(4), "x.sclog"), "x+8.sclog");
+        assert_eq!(inventory.name_of(&identity(5), "z.sclog"), "z+2.sclog");
     }
 }

@@ -16,23 +16,23 @@ use requests::Gathering;
 pub(super) use requests::answer_all;
 use socket_log::names;
 
+use super::admission::Place;
 use super::event::{Cause, Event, Gained, Held};
 use super::shared::Shared;
 use super::store::HostStore;
 use crate::link::{Link, Socket, is_stop};
 use crate::tls;
 use crate::tuning::DEADLINE_PIECE_BYTES;
-use crate::wire::{self, Answer, FrameReader, Request, VERSION};
+use crate::wire::{self, Answer, FrameReader, GREETING_LIMIT, Request, VERSION};
 
-/// Serves a connection to its end. `known` is called once it is known who it is.
-pub(super) fn serve(
-    shared: &Shared<'_>,
-    stream: TcpStream,
-    peer: SocketAddr,
-    known: impl FnOnce(),
-) {
+/// Serves a connection to its end. It gives its `place` away once it is known who it is.
+pub(super) fn serve(shared: &Shared<'_>, stream: TcpStream, peer: SocketAddr, place: &Place<'_>) {
     let began = Instant::now();
     let refused = |host: Option<&str>, cause: Cause, why: &str| {
+        let (cause, why) = match place.is_turned_out() {
+            true => (Cause::Many, "it had not said who it is when others came"),
+            false => (cause, why),
+        };
         shared.events.event(&Event::Refused { peer, host, cause, why });
     };
     let mut session = match Session::begin(shared, stream) {
@@ -44,7 +44,7 @@ pub(super) fn serve(
     let mut host = None;
     let end = match session.greet(shared, &mut host) {
         Ok(greeting) => {
-            known();
+            place.is_known();
             session.gather(shared, peer, &greeting)
         }
         Err(end) => end,
@@ -117,7 +117,7 @@ impl Session {
 
     /// Reads the greeting. `named` is the host also where it is refused.
     fn greet(&mut self, shared: &Shared<'_>, named: &mut Option<String>) -> Result<Greeting, End> {
-        let frame = self.reader.next(&mut self.link)?;
+        let frame = self.reader.next_within(GREETING_LIMIT, &mut self.link)?;
         let (Request::Hello { version, host, boot }, _) = wire::decode_request(frame)? else {
             return Err(End::Refused(
                 Cause::Protocol,

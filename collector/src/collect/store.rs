@@ -7,6 +7,7 @@ mod flush;
 
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::time::Instant;
 
 use super::inventory::Inventory;
 use super::stored_file::{Open, existing, make, reopen, sums};
@@ -48,6 +49,8 @@ pub(super) struct HostStore {
     failure: Option<io::Error>,
     /// Whether the files were counted anew since the last flush.
     recounted: bool,
+    /// Time before which they are not counted anew.
+    next_recount: Instant,
 }
 
 /// File that the requests are about.
@@ -82,6 +85,7 @@ impl HostStore {
             short: None,
             failure: None,
             recounted: false,
+            next_recount: Instant::now(),
         })
     }
 

@@ -45,6 +45,18 @@ impl FrameReader {
     /// When the source ends or fails, or announces a frame that is too long. After that the reader
     /// is of no more use, unless it failed for want of time: then the next call goes on.
     pub fn next(&mut self, source: &mut impl Read) -> Result<&[u8], Error> {
+        self.next_within(FRAME_LIMIT, source)
+    }
+
+    /// The same, for a frame that has at most `limit` bytes.
+    ///
+    /// # Errors
+    /// As for [`next`](FrameReader::next).
+    pub(crate) fn next_within(
+        &mut self,
+        limit: usize,
+        source: &mut impl Read,
+    ) -> Result<&[u8], Error> {
         loop {
             let held = self.end - self.start;
             if held >= LENGTH {
@@ -52,7 +64,7 @@ impl FrameReader {
                     .try_into()
                     .map_or(0, u32::from_le_bytes);
                 let length = length as usize;
-                if length > FRAME_LIMIT {
+                if length > limit {
                     return Err(Error::TooLong(length));
                 }
                 if held >= LENGTH + length {
@@ -61,14 +73,14 @@ impl FrameReader {
                     return Ok(&self.buffer[first..first + length]);
                 }
             }
-            self.fill(source)?;
+            self.fill(limit, source)?;
         }
     }
 
-    /// Reads more, at least a byte.
-    fn fill(&mut self, source: &mut impl Read) -> Result<(), Error> {
-        if self.buffer.is_empty() {
-            self.buffer.resize(LENGTH + FRAME_LIMIT, 0);
+    /// Reads more, at least a byte, into a buffer that has room for a frame of `limit` bytes.
+    fn fill(&mut self, limit: usize, source: &mut impl Read) -> Result<(), Error> {
+        if self.buffer.len() < LENGTH + limit {
+            self.buffer.resize(LENGTH + limit, 0);
         }
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);

@@ -20,7 +20,7 @@ use collector::wire::{
 };
 use collector::{ship, tls};
 
-use self::system::{DEADLINES, FILE, HELLO, with_collector, with_patient_collector};
+use self::system::{FILE, HELLO, with_collector, with_patient_collector};
 
 #[test]
 fn certificates_that_are_not_good() {
@@ -251,14 +251,63 @@ fn who_is_slow_or_silent_or_half_gone() {
     });
 }
 
+/// Deadlines that are not over as long as a test runs: whoever is let in has not waited for them.
+const NEVER: Deadlines = Deadlines {
+    handshake: Duration::from_secs(3600),
+    silence: Duration::from_secs(3600),
+    frame: Duration::from_secs(3600),
+};
+
 #[test]
-fn too_many_that_do_not_say_who_they_are() {
-    let deadlines = Deadlines { handshake: Duration::from_secs(30), ..DEADLINES };
-    with_patient_collector(deadlines, |system| {
-        let crowd: Vec<TcpStream> =
-            (0..600).filter_map(|_| TcpStream::connect(system.address).ok()).collect();
-        system.refused(Cause::Many, "have not said who they are");
-        drop(crowd);
+fn sockets_that_say_nothing_keep_nobody_out() {
+    with_patient_collector(NEVER, |system| {
+        // A host that is let in stays, whatever comes after it.
+        let mut known = system.welcomed();
+        let connect = || TcpStream::connect(system.address).unwrap();
+        let silent: Vec<TcpStream> = (0..700).map(|_| connect()).collect();
+        system.good_host_gets_through();
+        system.refused(Cause::Many, "it had not said who it is");
+        // The beginning of a handshake is no name either, nor is a handshake without a greeting.
+        let half: Vec<TcpStream> = (0..700).map(|_| connect()).collect();
+        half.iter().for_each(|mut stream| drop(stream.write_all(&[0x16, 3, 1, 2, 0, 1])));
+        let shaken: Vec<_> = (0..50).map(|_| system.raw()).collect();
+        system.good_host_gets_through();
+        known.exchange();
+        known.request(&Request::Flush { number: 1, left: 0 }, &[]);
+        assert_eq!(known.answer(), Answer::Durable { number: 1 });
+        drop((silent, half, shaken));
+    });
+}
+
+#[test]
+fn many_hosts_behind_one_address_are_connected_at_once() {
+    with_patient_collector(NEVER, |system| {
+        let names: Vec<String> = (0..100).map(|number| format!("host-{number}")).collect();
+        let all: Vec<&str> = names.iter().map(String::as_str).collect();
+        let key = system.authority.host(&all, 1).unwrap();
+        let connected: Vec<_> = all
+            .iter()
+            .map(|host| {
+                let mut raw = system.raw_with(&key);
+                raw.request(&Request::Hello { version: VERSION, host, boot: [1; 16] }, &[]);
+                assert!(matches!(raw.answer(), Answer::Welcome { .. }), "{host}");
+                raw
+            })
+            .collect();
+        for mut raw in connected {
+            raw.request(&Request::Flush { number: 1, left: 0 }, &[]);
+            assert_eq!(raw.answer(), Answer::Durable { number: 1 });
+        }
+    });
+}
+
+#[test]
+fn a_greeting_is_short() {
+    with_collector(|system| {
+        let mut raw = system.raw();
+        raw.send(&2000_u32.to_le_bytes());
+        assert!(raw.why().contains("more than any may have"));
+        system.refused(Cause::Protocol, "more than any may have");
     });
 }
 

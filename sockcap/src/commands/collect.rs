@@ -1,6 +1,8 @@
 //! `sockcap collect`: gathers the logs of many hosts. It prints a line for everything that is not
 //! as it should be, and a table of the hosts now and then.
 
+mod log;
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::TcpListener;
@@ -20,13 +22,15 @@ use collector::metrics::{HostFigures, Metrics, Server};
 use collector::tls;
 use collector::wire::Shortage;
 
-use crate::arguments::values::{bytes as size, duration};
+use crate::arguments::values::{bytes as size, duration, host_name};
 use crate::arguments::{Data, Trust, only_loopback};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
-use crate::output::{bytes, counted, say};
+use crate::output::{self, bytes, counted, say};
 use crate::signals::stopped_by_signals;
+use crate::tuning::LINES_AT_ONCE;
 use crate::words::same_directory;
+use log::Log;
 
 const HELP: &str = "\
 What it gathers is a data directory like any other: 'sockcap report -d DIR'
@@ -66,6 +70,10 @@ pub(crate) struct Collect {
     /// Where to serve figures for Prometheus, or 'none'
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:9713")]
     metrics: String,
+    /// A name by which the figures are asked for, besides the address and localhost (may be given
+    /// several times)
+    #[arg(long, value_name = "NAME", value_parser = host_name)]
+    metrics_host: Vec<String>,
     /// How often to print what there is of each host
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = duration)]
     every: Duration,
@@ -105,10 +113,15 @@ impl Run for Collect {
         let served = Some(self.metrics.as_str()).filter(|metrics| *metrics != "none");
         let server =
             served.map(|served| Server::bind(served).map_err(failed(served))).transpose()?;
+        // By its own name a machine is known to those who ask it, and to no page from elsewhere.
+        let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let names = self.metrics_host.iter().cloned().chain([own]).collect();
+        let server = server.map(|server| server.with_names(names));
         let stop = stopped_by_signals()?;
         let causes = Cause::ALL.map(Cause::word);
         let told = Told {
             metrics: Metrics::new(Some(self.quota), &causes, &Shortage::ALL.map(Shortage::word)),
+            log: Log::default(),
         };
         let figures =
             match server.as_ref().map(Server::address).transpose().map_err(Error::Output)? {
@@ -138,6 +151,7 @@ impl Run for Collect {
 /// The listener for events: it counts them, and prints those that somebody should know of.
 struct Told {
     metrics: Metrics,
+    log: Log,
 }
 
 impl Told {
@@ -147,6 +161,7 @@ impl Told {
         let mut next = Instant::now() + every;
         while !stop.load(Relaxed) {
             std::thread::sleep(every.min(Duration::from_millis(200)));
+            self.log.say_left_out();
             if Instant::now() < next {
                 continue;
             }
@@ -163,7 +178,9 @@ impl Told {
         let hosts = self.metrics.hosts();
         if !hosts.is_empty() {
             // A table that cannot be printed is not needed.
-            let _ = anstream::stdout().write_all(table(&hosts, clock::now()).as_bytes());
+            let mut out = output::text();
+            let _ =
+                out.write_all(table(&hosts, clock::now()).as_bytes()).and_then(|()| out.flush());
         }
     }
 }
@@ -207,10 +224,11 @@ fn span(nanoseconds: i64) -> String {
 
 impl Events for Told {
     fn event(&self, event: &Event<'_>) {
+        let say = |kind, line: String| self.log.say(kind, LINES_AT_ONCE, &line);
         match event {
             Event::Connected { host, peer } => {
                 self.metrics.connected(host);
-                say(&format!("{host} connected from {peer}"));
+                say("hosts that connected", format!("{host} connected from {peer}"));
             }
             Event::Stored { host, gained, has, left } => {
                 self.metrics.holds(host, has.files, has.bytes);
@@ -227,19 +245,22 @@ impl Events for Told {
             Event::NotStored { host, shortage, error } => {
                 self.metrics.not_stored(shortage.word());
                 let why = error.as_ref().map_or(String::new(), |error| format!(": {error}"));
-                say(&format!("{host}: not stored: {shortage}{why}"));
+                say("what was not stored", format!("{host}: not stored: {shortage}{why}"));
             }
-            Event::Revocations { path, error: None } => {
-                say(&format!("{}: read, and what it revokes is accepted no more", path.display()));
-            }
-            Event::Revocations { path: _, error: Some(error) } => {
-                say(&format!("{error}; what was revoked before goes on being so"));
-            }
+            Event::Revocations { path, error: None } => say(
+                "lists of revoked keys",
+                format!("{}: read, and what it revokes is accepted no more", path.display()),
+            ),
+            Event::Revocations { path: _, error: Some(error) } => say(
+                "lists of revoked keys",
+                format!("{error}; what was revoked before goes on being so"),
+            ),
             Event::Misnamed { host, name, says } => {
                 self.metrics.misnamed();
-                say(&format!(
+                let line = format!(
                     "{host}: {name} says that it is of {says}; it is kept as one of {host}"
-                ));
+                );
+                say("logs that name another host", line);
             }
             Event::Hint { host, exchange } => {
                 self.metrics.clock(host, exchange.offset(), exchange.round_trip());
@@ -248,14 +269,33 @@ impl Events for Told {
                 self.metrics.disconnected(host);
                 let why = why.map_or(String::new(), |why| format!(": {why}"));
                 let after = span(i64::try_from(after.as_nanos()).unwrap_or(i64::MAX));
-                say(&format!("{host} disconnected after {after}{why}"));
+                say("hosts that disconnected", format!("{host} disconnected after {after}{why}"));
+            }
+            Event::NotAccepted { error } => {
+                let line = format!("connections cannot be accepted: {error}; it is tried again");
+                self.log.say("connections that could not be accepted", 1, &line);
             }
             Event::Refused { peer, host, cause, why } => {
                 self.metrics.refused(cause.word());
                 let host = host.map_or(String::new(), |host| format!(" ({host})"));
-                say(&format!("refused {peer}{host}: {why}"));
+                self.log.say(refusals(*cause), 1, &format!("refused {peer}{host}: {why}"));
             }
         }
+    }
+}
+
+/// What the refusals of a cause are called in the log.
+fn refusals(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Tls => "refused connections (tls)",
+        Cause::Revoked => "refused connections (revoked)",
+        Cause::Slow => "refused connections (slow)",
+        Cause::Protocol => "refused connections (protocol)",
+        Cause::Version => "refused connections (version)",
+        Cause::Name => "refused connections (name)",
+        Cause::Violation => "refused connections (violation)",
+        Cause::Many => "refused connections (many)",
+        Cause::Internal => "refused connections (internal)",
     }
 }
 

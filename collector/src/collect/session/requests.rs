@@ -16,6 +16,7 @@ use crate::collect::shared::Shared;
 use crate::collect::store::HostStore;
 use crate::collect::violation::Violation;
 use crate::identity::Identity;
+use crate::tuning::MAX_MISNAMED_TOLD;
 use crate::wire::{self, ASK_LIMIT, Answer, EXTENT_LIMIT, FrameReader, Request};
 use socket_log::names::HOST_NAME_LENGTH;
 
@@ -146,7 +147,7 @@ impl<'a> Gathering<'a> {
         {
             return;
         }
-        if self.misnamed.insert(identity) {
+        if self.misnamed.len() < MAX_MISNAMED_TOLD && self.misnamed.insert(identity) {
             let says = says.escape_debug().to_string();
             self.shared.events.event(&Event::Misnamed { host: self.host, name, says: &says });
         }

@@ -2,6 +2,7 @@
 //! files, which is made anew before a host is told that there is no room.
 
 use std::io;
+use std::time::Instant;
 
 use rustix::io::Errno;
 
@@ -9,6 +10,7 @@ use super::HostStore;
 use message_trace::DataPath;
 
 use crate::collect::stored_file::{disk_use, forget_cached, is_at};
+use crate::tuning::RECOUNT_PAUSE;
 use crate::wire::Shortage;
 
 impl HostStore {
@@ -46,7 +48,7 @@ impl HostStore {
             let is_there = is_at(&open.file, &self.inventory.directory().join(&open.name));
             match used.and_then(|used| Ok((used, is_there?))) {
                 Ok((_, false)) => self.is_gone(&open.name),
-                Ok((used, true)) => self.inventory.measured(open.name, used),
+                Ok((used, true)) => self.inventory.measured(&open.name, used),
                 Err(error) => {
                     forget_cached(&open.file);
                     self.fail(error);
@@ -83,14 +85,20 @@ impl HostStore {
     }
 
     /// Counts the files anew before the host is told that there is no room. This is done once
-    /// between two flushes, so that a host without room does not have its directory read over and
-    /// over.
+    /// between two flushes, and not before a pause that is as long as it takes, so that a host
+    /// without room does not have its directory read over and over.
     pub(super) fn recount(&mut self) {
-        if std::mem::replace(&mut self.recounted, true) {
+        let began = Instant::now();
+        if std::mem::replace(&mut self.recounted, true) || began < self.next_recount {
             return;
         }
         self.close();
         self.sync();
+        self.count_anew();
+        self.next_recount = Instant::now() + RECOUNT_PAUSE * began.elapsed();
+    }
+
+    fn count_anew(&mut self) {
         match self.inventory.recount() {
             Ok(false) => {}
             Ok(true) => {

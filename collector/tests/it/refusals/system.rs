@@ -95,11 +95,12 @@ pub(super) fn with_patient_collector(deadlines: Deadlines, work: impl FnOnce(&Sy
 
 impl System<'_> {
     pub(super) fn good_host_gets_through(&self) {
-        let name = format!("{}-1.sclog", self.refusals.0.lock().unwrap().len() + 1);
+        let number = self.refusals.0.lock().unwrap().len() + 1;
+        let name = format!("{number}-1.sclog");
         let data = self.directory.join("good");
         let host = data.join("hosts/good");
         fs::create_dir_all(&host).unwrap();
-        let pid = name.len() as u32;
+        let pid = number as u32;
         fs::write(host.join(&name), LogWriter::new("good", pid, "/bin/x").bytes()).unwrap();
         let options = self.options(&data, "good", self.authority.host(&["good"], 1).unwrap());
         ship::run(&options, self.refusals, &Stop::default()).unwrap();
@@ -167,10 +168,14 @@ impl System<'_> {
 
     /// A connection with a good key of `web-1`, on which anything can be sent.
     pub(super) fn raw(&self) -> Raw {
-        let key = self.authority.host(&["web-1"], 1).unwrap();
+        self.raw_with(&self.authority.host(&["web-1"], 1).unwrap())
+    }
+
+    /// The same, with another key.
+    pub(super) fn raw_with(&self, key: &Bundle) -> Raw {
         let stream = TcpStream::connect(self.address).unwrap();
         let socket = Socket::new(stream, Stop::default(), Duration::from_secs(30)).unwrap();
-        let connection = tls::connect(tls::client(&key).unwrap()).unwrap();
+        let connection = tls::connect(tls::client(key).unwrap()).unwrap();
         Raw { link: Link::client(socket, connection).unwrap(), reader: FrameReader::default() }
     }
 
