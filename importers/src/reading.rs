@@ -4,12 +4,14 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use lzma_rust2::XzReader;
 use message_trace::Progress;
 
 use crate::error::Error;
-use crate::tuning::{MAX_XZ_MEMORY_KIB, READ_BUFFER_BYTES};
+use crate::tuning::{MAX_UNPACKED_BYTES, MAX_UNPACKED_TIMES, MAX_XZ_MEMORY_KIB, READ_BUFFER_BYTES};
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
@@ -41,17 +43,59 @@ impl<'a> Input<'a> {
         raw.by_ref().take(XZ.len() as u64).read_to_end(&mut first)?;
         let begins = |magic: &[u8]| first.starts_with(magic);
         let (gzip, zstd, xz) = (begins(GZIP), begins(ZSTD), begins(XZ));
+        let packed = Arc::new(AtomicU64::new(first.len() as u64));
+        let raw = Packed { bytes: raw, count: Arc::clone(&packed) };
         let whole = BufReader::with_capacity(READ_BUFFER_BYTES, io::Cursor::new(first).chain(raw));
         let bytes: Box<dyn Read + Send + 'a> = if gzip {
-            Box::new(flate2::bufread::MultiGzDecoder::new(whole))
+            let bytes = flate2::bufread::MultiGzDecoder::new(whole);
+            Box::new(Unpacked { bytes, packed, count: 0 })
         } else if zstd {
-            Box::new(zstd::stream::read::Decoder::with_buffer(whole)?)
+            let bytes = zstd::stream::read::Decoder::with_buffer(whole)?;
+            Box::new(Unpacked { bytes, packed, count: 0 })
         } else if xz {
-            Box::new(XzReader::new_mem_limit(whole, true, MAX_XZ_MEMORY_KIB))
+            let bytes = XzReader::new_mem_limit(whole, true, MAX_XZ_MEMORY_KIB);
+            Box::new(Unpacked { bytes, packed, count: 0 })
         } else {
             Box::new(whole)
         };
         Ok(Input { file: file.to_owned(), bytes })
+    }
+}
+
+/// A compressed file whose bytes are counted.
+struct Packed<R> {
+    bytes: R,
+    count: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Packed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.bytes.read(buffer)?;
+        self.count.fetch_add(read as u64, Relaxed);
+        Ok(read)
+    }
+}
+
+/// Content of a compressed file, as long as it is not longer than that of a recording can be.
+struct Unpacked<R> {
+    bytes: R,
+    packed: Arc<AtomicU64>,
+    count: u64,
+}
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let packed = self.packed.load(Relaxed);
+        if self.count > MAX_UNPACKED_BYTES.max(packed.saturating_mul(MAX_UNPACKED_TIMES)) {
+            let why = format!(
+                "its content is more than {MAX_UNPACKED_TIMES} times as long as the file, which no \
+                 recording is; unpack it where it shall be read all the same"
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        }
+        let read = self.bytes.read(buffer)?;
+        self.count += read as u64;
+        Ok(read)
     }
 }
 
@@ -102,6 +146,24 @@ mod tests {
         for short in [&b""[..], b"a", b"ab", b"abcde"] {
             assert_eq!(read(short.to_vec()).unwrap().as_bytes(), short);
         }
+    }
+
+    #[test]
+    fn what_was_made_to_fill_memory_is_not_unpacked() {
+        let zeros = io::repeat(0).take(4 * MAX_UNPACKED_BYTES);
+        let bomb = zstd::encode_all(zeros, 1).unwrap();
+        assert!(bomb.len() < 100_000, "{}", bomb.len());
+        let mut input = Input::of(Path::new("x"), io::Cursor::new(bomb)).unwrap();
+        let (mut buffer, mut read) = (vec![0; 1 << 20], 0);
+        let error = loop {
+            match input.bytes.read(&mut buffer) {
+                Ok(0) => panic!("{read} bytes came"),
+                Ok(some) => read += some as u64,
+                Err(error) => break error,
+            }
+        };
+        assert!(error.to_string().contains("1000 times"), "{error}");
+        assert!(read <= MAX_UNPACKED_BYTES + (1 << 20), "{read}");
     }
 
     #[test]

@@ -7,6 +7,12 @@
 pub(crate) const READ_BUFFER_BYTES: usize = 256 * 1024;
 /// Maximum memory in KiB for undoing xz; its own highest level takes 65 MiB.
 pub(crate) const MAX_XZ_MEMORY_KIB: u32 = 256 << 10;
+/// Maximum number of times by which a compressed file may be longer once it is unpacked, beyond
+/// [`MAX_UNPACKED_BYTES`]. Recordings are 5 to 100 times as long; what is longer by far was made to
+/// fill memory or the disk.
+pub(crate) const MAX_UNPACKED_TIMES: u64 = 1000;
+/// Bytes that any compressed file may unpack to, however small it is.
+pub(crate) const MAX_UNPACKED_BYTES: u64 = 256 << 20;
 /// Number of skipped things that are shown with their place; the rest is counted.
 pub(crate) const SKIPPED_SHOWN: usize = 20;
 /// Maximum number of different nodes, of threads, and of pairs of nodes. More are a mistake:
@@ -21,6 +27,9 @@ pub(crate) const MAX_SAMPLES: usize = 1 << 20;
 /// Maximum size of a record, in bytes; a longer one is damage. Captured packets are at most 256
 /// KiB.
 pub(crate) const MAX_RECORD_BYTES: usize = 4 << 20;
+/// Maximum number of damaged places that are held with their words between two packets; of more,
+/// only their number is known.
+pub(crate) const MAX_HELD_DAMAGE: usize = 100;
 /// Maximum number of interfaces of one section; more are damage.
 pub(crate) const MAX_INTERFACES: usize = 1 << 16;
 /// Maximum time between copies of a packet, in nanoseconds.
@@ -117,9 +126,24 @@ pub(crate) const MAX_COLUMNS: usize = 1 << 10;
 pub(crate) const SPANS_IN_MEMORY_BYTES: u64 = 384 << 20;
 /// Size of the texts that a thread reads at a time, in bytes. Chosen, not measured.
 pub(crate) const TEXTS_BYTES: usize = 1 << 20;
+/// Maximum number of messages of protobuf one after the other that have nothing in them. More are no
+/// file of spans, but zeros.
+pub(crate) const MAX_EMPTY_MESSAGES: u32 = 1 << 16;
+/// Maximum number of texts that a thread reads at a time: short ones take more memory for their
+/// places than they are long. Chosen, not measured.
+pub(crate) const MAX_TEXTS: usize = 1 << 14;
 /// Maximum size of one text, in bytes: a line or, of a document, an element. A longer one is passed
-/// over.
-pub(crate) const MAX_TEXT_BYTES: usize = 1 << 30;
+/// over. Some of them are in memory at once; the largest that collectors send have 20 MB.
+pub(crate) const MAX_TEXT_BYTES: usize = 64 << 20;
+/// Size that any compressed message may unpack to, however small it is, in bytes.
+pub(crate) const MAX_UNPACKED_MESSAGE_BYTES: usize = 4 << 20;
+/// Maximum number of attributes, tags or references of a span, of entries of a list, and of
+/// processes. A span with more is damaged. Tracers allow 128.
+pub(crate) const MAX_ENTRIES: usize = 1 << 16;
+/// Maximum number of spans of one trace of Jaeger that are held at once, of 400 bytes each.
+pub(crate) const MAX_HELD_SPANS: usize = 1 << 18;
+/// Maximum number of objects and arrays around the elements of a document.
+pub(crate) const MAX_ENCLOSING: usize = 64;
 /// Maximum distance of a time from 1970, in nanoseconds: the difference of any two is a number yet.
 pub(crate) const FARTHEST_NS: i64 = i64::MAX / 2;
 /// Maximum number of resources of a part of a file that are known again without being asked for.

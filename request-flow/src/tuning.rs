@@ -34,6 +34,12 @@ pub(crate) const PATH_MESSAGES: usize = 64 * 1024;
 /// peak at 720 MB for 2 and for 5 million spans; without, at 800 MB for 2 million.
 pub(crate) const PARTITION_BYTES: usize = 4 << 20;
 
+/// Maximum number and size of the spans of one trace: bytes, and spans of some 250 bytes. All spans of
+/// a trace are in memory at once, whatever the partitions. The largest that are known have some
+/// 100,000.
+pub(crate) const MAX_TRACE_BYTES: usize = 128 << 20;
+pub(crate) const MAX_TRACE_SPANS: usize = 1 << 19;
+
 /// Maximum number of times that a partition is dealt again. Each time makes it smaller by as much
 /// as it is too large, so one is enough but where its blocks are unlike each other. Chosen, not
 /// measured.

@@ -6,13 +6,14 @@
 //! apart by pcap-parser; the walk from record to record is here, as a damaged one must neither end
 //! the file before its time nor be believed when it claims to be gigabytes long.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 
 use pcap_parser::pcapng::{Block, parse_block_be, parse_block_le};
 use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{OptionCode, PcapNGOption};
 
-use crate::tuning::{MAX_INTERFACES, MAX_RECORD_BYTES};
+use crate::tuning::{MAX_HELD_DAMAGE, MAX_INTERFACES, MAX_RECORD_BYTES};
 
 /// Nanoseconds of a second.
 const SECOND: i64 = 1_000_000_000;
@@ -65,6 +66,7 @@ pub(crate) struct Container<'a> {
     /// The frame that was read last, but for its data.
     head: Option<Head>,
     damage: Vec<Damage>,
+    more_damage: BTreeMap<&'static str, u64>,
     ended: bool,
 }
 
@@ -117,6 +119,7 @@ impl<'a> Container<'a> {
             record: Vec::new(),
             head: None,
             damage: Vec::new(),
+            more_damage: BTreeMap::new(),
             ended: false,
         };
         match this.fill(0, 4).map_err(NotACapture::Io)? {
@@ -199,6 +202,11 @@ impl<'a> Container<'a> {
         std::mem::take(&mut self.damage)
     }
 
+    /// How much more was wrong since then, by cause.
+    pub(crate) fn take_more_damage(&mut self) -> BTreeMap<&'static str, u64> {
+        std::mem::take(&mut self.more_damage)
+    }
+
     /// Reads `more` bytes behind the first `have` of the record; says how many there were.
     fn fill(&mut self, have: usize, more: usize) -> io::Result<usize> {
         self.record.resize(have, 0);
@@ -208,7 +216,11 @@ impl<'a> Container<'a> {
     }
 
     fn damaged(&mut self, offset: u64, cause: &'static str, why: String) {
-        self.damage.push(Damage { offset, cause, why });
+        if self.damage.len() < MAX_HELD_DAMAGE {
+            self.damage.push(Damage { offset, cause, why });
+        } else {
+            *self.more_damage.entry(cause).or_default() += 1;
+        }
     }
 
     fn cut_off(&mut self, begin: u64) -> io::Result<bool> {

@@ -153,6 +153,9 @@ impl OpenFile<'_> {
             let place = Place::new(self.path, At::Offset(damage.offset));
             counts.skipped.add(damage.cause, || Skip { place, why: damage.why });
         }
+        for (cause, count) in self.container.take_more_damage() {
+            *counts.skipped.causes.entry(cause).or_default() += count;
+        }
         more
     }
 }

@@ -62,11 +62,12 @@ impl<F: Format> Importer for SpanImporter<F> {
 
 /// What is worth knowing of the requests.
 fn notes(joined: &Joined) -> Vec<String> {
-    let Joined { traces, requests, torn, duplicates, broken, moved, .. } = joined;
+    let Joined { traces, requests, torn, duplicates, broken, crowded_out, moved, .. } = joined;
     let mut notes = vec![format!("traces: {traces}; requests: {requests}")];
     let counted = [
         (torn, "requests whose first span is part of one that is not in the files"),
         (duplicates, "spans that were there before, and count once"),
+        (crowded_out, "spans that were left out, as their trace has more than memory holds"),
         (broken, "spans that are part of themselves, and were parted"),
         (moved, "steps that would have begun before their parents, and were moved"),
     ];

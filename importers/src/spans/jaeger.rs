@@ -107,7 +107,7 @@ impl<R: Receiver> Objects<R> for Traces {
                 self.end_waiting(&Processes::default(), spans)?;
                 let none = Processes::default();
                 let processes = trace.processes.as_ref().unwrap_or(&none);
-                for span in &trace.spans {
+                for span in &trace.spans.0 {
                     span.give(self::text(&trace.id), processes, || spot.place(), spans)?;
                 }
                 Ok(Taken::Whole(length))
@@ -183,7 +183,7 @@ impl Written<'_> {
         let kind = kind(value_of(&self.tags, "span.kind").unwrap_or_default());
         let is_called = !matches!(kind, SpanKind::Server | SpanKind::Consumer);
         let (parent, others) = parent(self, trace);
-        let tags = self.tags.as_deref().unwrap_or_default();
+        let tags = self.tags.as_ref().map_or(&[][..], |tags| &tags.0);
         let mut told = Told::default();
         let mut parameters: Vec<(&str, Cow<'_, str>)> = Vec::with_capacity(tags.len());
         for tag in tags {
@@ -222,7 +222,7 @@ impl Process<'_> {
     /// Its number as a resource. Its host is what Jaeger's or OpenTelemetry's libraries say, or
     /// else its address.
     fn number(&self, spans: &mut impl Receiver) -> ResourceId {
-        let tags = self.tags.as_deref().unwrap_or_default();
+        let tags = self.tags.as_ref().map_or(&[][..], |tags| &tags.0);
         let mut all: attributes::Attributes<'_> = Vec::with_capacity(tags.len() + 1);
         all.push(("service.name".into(), Cow::Borrowed(&*self.service.0)));
         all.extend(
@@ -242,7 +242,7 @@ impl Process<'_> {
 /// The parent of a span, and in words what else it refers to. The parent is the first span of the
 /// trace that it is the child of or, without such, that it follows from.
 fn parent<'a>(written: &'a Written<'_>, trace: Id<'_>) -> (Option<Id<'a>>, Vec<String>) {
-    let references = written.references.as_deref().unwrap_or_default();
+    let references = written.references.as_ref().map_or(&[][..], |list| &list.0);
     let place = |kind: Option<&str>| {
         references.iter().position(|reference| {
             let of = text(&reference.trace);

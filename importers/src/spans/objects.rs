@@ -74,15 +74,14 @@ pub(super) struct Spot<'a> {
     pub(super) is_lost: bool,
     file: &'a Path,
     text: Text<'a>,
-    at: usize,
+    /// The line of the text, from 1.
+    line: usize,
 }
 
 impl Spot<'_> {
     /// The line that it begins in.
     pub(super) fn place(&self) -> Place {
-        let before = self.text.bytes.get(..self.at).unwrap_or_default();
-        let lines = memchr::memchr_iter(b'\n', before).count();
-        Place::new(self.file, self.text.line(lines + 1))
+        Place::new(self.file, self.text.line(self.line))
     }
 }
 
@@ -97,7 +96,8 @@ pub(super) fn read<R: Receiver>(
     spans: &mut R,
 ) -> Result<(), Error> {
     let lost = Lost::Not;
-    Reader { file, text, at: 0, depth: 0, lost, is_broken: false }.read(objects, spans)
+    Reader { file, text, at: 0, lines: (0, 1), depth: 0, lost, is_broken: false }
+        .read(objects, spans)
 }
 
 /// Whether what is ahead is inside or behind a damaged object.
@@ -114,6 +114,9 @@ struct Reader<'a> {
     file: &'a Path,
     text: Text<'a>,
     at: usize,
+    /// How far lines were counted, and the line there. Each byte is looked at once for it, however
+    /// many places are asked for.
+    lines: (usize, usize),
     /// Number of arrays and wrappers that are open.
     depth: u64,
     lost: Lost,
@@ -175,7 +178,8 @@ impl<'a> Reader<'a> {
             self.lost = Lost::Not;
         }
         let is_lost = self.lost != Lost::Not;
-        let spot = Spot { is_lost, file: self.file, text: self.text, at: self.at };
+        let line = self.line();
+        let spot = Spot { is_lost, file: self.file, text: self.text, line };
         match objects.take(self.ahead(), &spot, spans) {
             Ok(Taken::Part(length)) => self.at += length,
             Ok(Taken::Whole(length)) => {
@@ -191,6 +195,15 @@ impl<'a> Reader<'a> {
             Err(Refused::Json(error)) => self.refused(&error, spans),
         }
         Ok(())
+    }
+
+    /// The line of this place, from 1.
+    fn line(&mut self) -> usize {
+        let (counted, line) = self.lines;
+        let more = self.text.bytes.get(counted..self.at).unwrap_or_default();
+        let line = line + memchr::memchr_iter(b'\n', more).count();
+        self.lines = (self.at.max(counted), line);
+        line
     }
 
     /// An object is whole again.
@@ -233,8 +246,14 @@ impl<'a> Reader<'a> {
         self.at += 1;
     }
 
-    fn count(&self, cause: &'static str, spans: &mut impl Receiver, why: impl FnOnce() -> String) {
-        let spot = Spot { is_lost: false, file: self.file, text: self.text, at: self.at };
+    fn count(
+        &mut self,
+        cause: &'static str,
+        spans: &mut impl Receiver,
+        why: impl FnOnce() -> String,
+    ) {
+        let line = self.line();
+        let spot = Spot { is_lost: false, file: self.file, text: self.text, line };
         spans.damage(cause, || Skip { place: spot.place(), why: why() });
     }
 

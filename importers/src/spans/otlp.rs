@@ -30,7 +30,7 @@ use crate::flags::NAME;
 use crate::kind::Kind;
 use crate::reading::Input;
 use crate::summary::At;
-use crate::tuning::MAX_TEXT_BYTES;
+use crate::tuning::{MAX_TEXT_BYTES, MAX_UNPACKED_MESSAGE_BYTES, MAX_UNPACKED_TIMES};
 use frames::Frames;
 use layout::{Layout, ZSTD};
 use span::Reader;
@@ -98,10 +98,17 @@ fn message(text: Text<'_>, file: &Path, receiver: &mut impl Receiver) -> Result<
         return plain_message(text, file, receiver);
     }
     let mut whole = Vec::new();
+    let most = text.bytes.len().saturating_mul(MAX_UNPACKED_TIMES as usize);
+    let most = most.clamp(MAX_UNPACKED_MESSAGE_BYTES, MAX_TEXT_BYTES);
     let read = zstd::stream::read::Decoder::with_buffer(text.bytes)
-        .and_then(|decoder| decoder.take(MAX_TEXT_BYTES as u64).read_to_end(&mut whole));
-    if let Err(error) = read {
-        let why = format!("a compressed message is damaged: {error}");
+        .and_then(|decoder| decoder.take(most as u64 + 1).read_to_end(&mut whole));
+    let damage = match read {
+        Ok(_) if whole.len() > most => Some("it is longer than a message can be".to_owned()),
+        Ok(_) => None,
+        Err(error) => Some(error.to_string()),
+    };
+    if let Some(why) = damage {
+        let why = format!("a compressed message is damaged: {why}");
         Reader { receiver, file, at: text.at }.damage(text.at, why);
     }
     plain_message(Text { bytes: &whole, ..text }, file, receiver)

@@ -5,10 +5,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use crate::tuning::FARTHEST_NS;
+use crate::tuning::{FARTHEST_NS, MAX_ENTRIES};
 
 /// Any value as a text: a text as it is, what is none as JSON has it, and null as an empty one.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -58,13 +57,15 @@ impl<'de: 'a, 'a> Visitor<'de> for ValueVisitor<'a> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, values: A) -> Result<Value<'a>, A::Error> {
-        let value = serde_json::Value::deserialize(SeqAccessDeserializer::new(values))?;
-        Ok(Value(Cow::Owned(value.to_string())))
+        let mut text = String::new();
+        JsonText(&mut text).visit_seq(values)?;
+        Ok(Value(Cow::Owned(text)))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, values: A) -> Result<Value<'a>, A::Error> {
-        let value = serde_json::Value::deserialize(MapAccessDeserializer::new(values))?;
-        Ok(Value(Cow::Owned(value.to_string())))
+        let mut text = String::new();
+        JsonText(&mut text).visit_map(values)?;
+        Ok(Value(Cow::Owned(text)))
     }
 }
 
@@ -118,6 +119,120 @@ fn too_far<E: Error>(value: impl fmt::Display) -> E {
     E::custom(format_args!("{value} us is farther from 1970 than 146 years"))
 }
 
+/// Writes a value as JSON while it is read. A tree of it would take 32 bytes for each two.
+struct JsonText<'t>(&'t mut String);
+
+impl JsonText<'_> {
+    fn put<E: Error>(self, value: &impl serde::Serialize) -> Result<(), E> {
+        self.0.push_str(&serde_json::to_string(value).map_err(E::custom)?);
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for JsonText<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for JsonText<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        self.put(&text)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
+        self.put(&value)
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
+        self.put(&value)
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
+        self.put(&value)
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
+        self.put(&value)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        self.put(&())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let mut between = '[';
+        loop {
+            let length = self.0.len();
+            self.0.push(between);
+            if list.next_element_seed(JsonText(self.0))?.is_none() {
+                self.0.truncate(length);
+                break;
+            }
+            between = ',';
+        }
+        self.0.push_str(if between == '[' { "[]" } else { "]" });
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut between = '{';
+        while let Some(Value(key)) = map.next_key()? {
+            self.0.push(between);
+            JsonText(self.0).put::<A::Error>(&key)?;
+            self.0.push(':');
+            map.next_value_seed(JsonText(self.0))?;
+            between = ',';
+        }
+        self.0.push_str(if between == '{' { "{}" } else { "}" });
+        Ok(())
+    }
+}
+
+pub(in crate::spans) fn too_many<E: Error>(most: usize) -> E {
+    E::custom(format_args!("it has more than {most} entries"))
+}
+
+/// A list with at most `MOST` entries. One with more is damage: a short text could take a thousand
+/// times the memory.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::spans) struct List<T, const MOST: usize = MAX_ENTRIES>(pub(in crate::spans) Vec<T>);
+
+impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for List<T, MOST> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(ListVisitor(PhantomData))
+    }
+}
+
+struct ListVisitor<T, const MOST: usize>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for ListVisitor<T, MOST> {
+    type Value = List<T, MOST>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = list.next_element()? {
+            if entries.len() >= MOST {
+                return Err(too_many(MOST));
+            }
+            entries.push(entry);
+        }
+        Ok(List(entries))
+    }
+}
+
 /// The entries of a map in their order.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pairs<'a, T>(pub(super) Vec<(Cow<'a, str>, T)>);
@@ -144,8 +259,11 @@ impl<'de: 'a, 'a, T: Deserialize<'de>> Visitor<'de> for PairsVisitor<'a, T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut pairs = Vec::with_capacity(map.size_hint().unwrap_or_default());
+        let mut pairs = Vec::new();
         while let Some((Value(name), value)) = map.next_entry()? {
+            if pairs.len() >= MAX_ENTRIES {
+                return Err(too_many(MAX_ENTRIES));
+            }
             pairs.push((name, value));
         }
         Ok(Pairs(pairs))

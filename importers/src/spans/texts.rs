@@ -7,7 +7,7 @@ use super::reading::{Piece, Reading};
 use crate::error::Error;
 use crate::reading::Input;
 use crate::summary::{At, Place, Skip};
-use crate::tuning::TEXTS_BYTES;
+use crate::tuning::{MAX_TEXTS, TEXTS_BYTES};
 
 /// Several texts.
 #[derive(Debug, Default)]
@@ -91,7 +91,7 @@ impl Texts {
 
     /// Whether they are enough for a thread.
     pub(super) fn are_many(&self) -> bool {
-        self.bytes.len() >= TEXTS_BYTES
+        self.bytes.len() >= TEXTS_BYTES || self.parts.len() >= MAX_TEXTS
     }
 
     /// All texts, and for what was passed over its place and what is wrong.

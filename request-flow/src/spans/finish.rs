@@ -24,7 +24,10 @@ use super::refine::refine;
 use super::sink::{ResourceRecord, SpanSink};
 use crate::request::{Request, RequestBuilder};
 use crate::tables::RequestWriter;
-use crate::tuning::{BEGIN_SAMPLES, PARTITION_BYTES, TIME_PARTITIONS, TRACE_PARTITIONS};
+use crate::tuning::{
+    BEGIN_SAMPLES, MAX_TRACE_BYTES, MAX_TRACE_SPANS, PARTITION_BYTES, TIME_PARTITIONS,
+    TRACE_PARTITIONS,
+};
 use out_of_core::{NameId, Names};
 
 /// [`HostFacts::machine`] of all clocks that are taken to be one.
@@ -39,6 +42,8 @@ pub struct Joined {
     pub duplicates: u64,
     /// Spans that were each other's parents, or whose depth skips one.
     pub broken: u64,
+    /// Spans that were left out, as their trace has more than memory holds.
+    pub crowded_out: u64,
     /// Traces.
     pub traces: u64,
     /// Requests: one for each span without a parent.
@@ -114,6 +119,7 @@ impl SpanSink<'_> {
             spans: found.spans,
             duplicates: found.misfits.duplicates,
             broken: found.misfits.broken,
+            crowded_out: found.misfits.crowded_out,
             traces: found.traces,
             ..Joined::default()
         };
@@ -210,13 +216,30 @@ fn join_all(
 ) -> Result<Found, PathError> {
     let mut all = Found::of(clocks);
     let work = |piece: usize| {
-        let blocks = by_trace.take(partitions.get(piece).copied().unwrap_or(usize::MAX))?;
         let mut found = Found::of(clocks);
+        // More than that has only a partition that cannot be dealt again: it has one trace.
+        let (mut blocks, mut size) = (Vec::new(), 0);
+        for block in by_trace.blocks(partitions.get(piece).copied().unwrap_or(usize::MAX)) {
+            let block = block?;
+            if size >= MAX_TRACE_BYTES {
+                let mut bytes = block.as_slice();
+                while SpanRecord::next(&mut bytes).is_some() {
+                    found.misfits.crowded_out += 1;
+                }
+                continue;
+            }
+            size += block.len();
+            blocks.push(block);
+        }
         let mut spans: Vec<SpanRecord<'_>> = Vec::new();
         for block in &blocks {
             let mut bytes = block.as_slice();
             while let Some(span) = SpanRecord::next(&mut bytes) {
-                spans.push(span);
+                if spans.len() < MAX_TRACE_SPANS {
+                    spans.push(span);
+                } else {
+                    found.misfits.crowded_out += 1;
+                }
             }
         }
         // Stable, so that the spans of a trace stay in the order of the files.
@@ -264,6 +287,7 @@ fn join_all(
         all.traces += found.traces;
         all.misfits.duplicates += found.misfits.duplicates;
         all.misfits.broken += found.misfits.broken;
+        all.misfits.crowded_out += found.misfits.crowded_out;
         all.samples.merge(found.samples);
         all.related.iter_mut().zip(found.related).for_each(|(known, new)| *known |= new);
         all.begins.extend(found.begins);

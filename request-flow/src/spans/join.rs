@@ -35,6 +35,8 @@ pub(super) struct Misfits {
     pub(super) duplicates: u64,
     /// Spans that were each other's parents, or whose depth skips one.
     pub(super) broken: u64,
+    /// Spans that were left out, as their trace has too many.
+    pub(super) crowded_out: u64,
 }
 
 /// Takes the spans of one trace; `each` gets a draft for each root.

@@ -5,7 +5,8 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
-use super::super::scalars::{Pairs, Time, Value};
+use super::super::scalars::{List, Pairs, Time, Value};
+use crate::tuning::MAX_HELD_SPANS;
 
 /// Spans of one trace, and what wrote them.
 #[derive(Deserialize)]
@@ -13,7 +14,7 @@ pub(super) struct Trace<'a> {
     #[serde(borrow, rename = "traceID", alias = "traceId")]
     pub(super) id: Option<Value<'a>>,
     #[serde(borrow)]
-    pub(super) spans: Vec<Written<'a>>,
+    pub(super) spans: List<Written<'a>, MAX_HELD_SPANS>,
     #[serde(borrow)]
     pub(super) processes: Option<Processes<'a>>,
 }
@@ -31,14 +32,14 @@ pub(super) struct Written<'a> {
     #[serde(borrow, rename = "parentSpanID", alias = "parentSpanId")]
     pub(super) parent: Option<Value<'a>>,
     #[serde(borrow)]
-    pub(super) references: Option<Vec<Reference<'a>>>,
+    pub(super) references: Option<List<Reference<'a>>>,
     #[serde(borrow, rename = "operationName")]
     pub(super) operation: Option<Value<'a>>,
     #[serde(rename = "startTime")]
     pub(super) begin: Option<Time>,
     pub(super) duration: Option<Time>,
     #[serde(borrow)]
-    pub(super) tags: Option<Vec<Tag<'a>>>,
+    pub(super) tags: Option<List<Tag<'a>>>,
     #[serde(borrow, rename = "processID", alias = "processId")]
     pub(super) process_id: Option<Value<'a>>,
     /// The process itself, as in Jaeger's stores.
@@ -63,7 +64,7 @@ pub(super) struct Process<'a> {
     #[serde(borrow, rename = "serviceName")]
     pub(super) service: Value<'a>,
     #[serde(borrow)]
-    pub(super) tags: Option<Vec<Tag<'a>>>,
+    pub(super) tags: Option<List<Tag<'a>>>,
 }
 
 /// A name and its value.
@@ -81,8 +82,8 @@ pub(super) fn text<'a>(value: &'a Option<Value<'_>>) -> &'a str {
 }
 
 /// The value of the tag `name`, if it is not empty.
-pub(super) fn value_of<'a>(tags: &'a Option<Vec<Tag<'_>>>, name: &str) -> Option<&'a str> {
-    let tag = tags.as_deref()?.iter().find(|tag| tag.key.0 == name)?;
+pub(super) fn value_of<'a>(tags: &'a Option<List<Tag<'_>>>, name: &str) -> Option<&'a str> {
+    let tag = tags.as_ref()?.0.iter().find(|tag| tag.key.0 == name)?;
     Some(text(&tag.value)).filter(|value| !value.is_empty())
 }
 

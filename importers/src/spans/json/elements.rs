@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use super::scan::{BYTE_ORDER_MARK, Scan};
 use crate::spans::texts::{TextSource, Texts};
 use crate::summary::At;
-use crate::tuning::{MAX_TEXT_BYTES, READ_BUFFER_BYTES};
+use crate::tuning::{MAX_ENCLOSING, MAX_TEXT_BYTES, READ_BUFFER_BYTES};
 
 /// The elements of the documents in a file.
 #[derive(Debug)]
@@ -214,7 +214,9 @@ impl<R: Read + Send> Elements<R> {
         }
         self.pass(1);
         match self.peek() {
-            Some(byte @ (b'{' | b'[')) if wanted => self.bracket(byte),
+            Some(byte @ (b'{' | b'[')) if wanted && self.within.len() < MAX_ENCLOSING => {
+                self.bracket(byte);
+            }
             Some(b'}' | b']' | b',' | b':') => self.damaged(texts),
             Some(_) => drop(self.value(None)),
             None => {}

@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::spans::attributes::Attributes;
 use crate::spans::receiver::Receiver;
 use crate::spans::texts::Text;
-use crate::tuning::MAX_VALUE_DEPTH;
+use crate::tuning::{MAX_ENTRIES, MAX_VALUE_DEPTH};
 
 /// Why a message was not read to its end.
 enum Broken {
@@ -140,11 +140,15 @@ fn span(message: &[u8]) -> Option<OtlpSpan<'_>> {
             (6, Field::Number(number)) => span.kind = kind(number),
             (7, Field::Number(ns)) => span.begin = Time::of(ns),
             (8, Field::Number(ns)) => span.end = Time::of(ns),
-            (9, Field::Bytes(attribute)) => span.attributes.push(key_value(attribute)?),
+            (9, Field::Bytes(attribute)) => {
+                few(&span.attributes)?;
+                span.attributes.push(key_value(attribute)?);
+            }
             (15, Field::Bytes(status)) => {
                 for field in Fields::of(status) {
                     match field.ok()? {
                         (2, Field::Bytes(message)) if !message.is_empty() => {
+                            few(&span.attributes)?;
                             span.attributes.push((STATUS_MESSAGE.into(), text(message)));
                         }
                         (3, Field::Number(code)) => span.failed = code == FAILED,
@@ -164,7 +168,10 @@ fn attributes(message: &[u8]) -> Option<Attributes<'_>> {
     let mut attributes = Attributes::new();
     for field in Fields::of(message) {
         match field.ok()? {
-            (1, Field::Bytes(attribute)) => attributes.push(key_value(attribute)?),
+            (1, Field::Bytes(attribute)) => {
+                few(&attributes)?;
+                attributes.push(key_value(attribute)?);
+            }
             (_, Field::CutOff(_)) => return None,
             _ => {}
         }
@@ -203,14 +210,12 @@ fn any_value(message: &[u8], depth: usize) -> Option<AnyValue<'_>> {
             (3, Field::Number(number)) => AnyValue::Int(number as i64),
             (4, Field::Number(bits)) => AnyValue::Double(f64::from_bits(bits)),
             (5, Field::Bytes(list)) => {
-                let values: Option<Vec<_>> =
-                    parts(list).map(|part| any_value(part?, depth + 1)).collect();
-                AnyValue::list(&values?)
+                let values = parts(list).map(|part| any_value(part?, depth + 1));
+                AnyValue::list(&collected(values)?)
             }
             (6, Field::Bytes(map)) => {
-                let members: Option<Vec<_>> =
-                    parts(map).map(|part| member(part?, depth + 1)).collect();
-                AnyValue::map(&members?)
+                let members = parts(map).map(|part| member(part?, depth + 1));
+                AnyValue::map(&collected(members)?)
             }
             (7, Field::Bytes(bytes)) => AnyValue::Text(Cow::Owned(STANDARD.encode(bytes))),
             (_, Field::CutOff(_)) => return None,
@@ -218,6 +223,21 @@ fn any_value(message: &[u8], depth: usize) -> Option<AnyValue<'_>> {
         };
     }
     Some(value)
+}
+
+/// `None` where a list is as long as it may be: one more entry would be damage.
+fn few<T>(list: &[T]) -> Option<()> {
+    (list.len() < MAX_ENTRIES).then_some(())
+}
+
+/// The entries; `None` where one is damaged, or there are too many.
+fn collected<T>(entries: impl Iterator<Item = Option<T>>) -> Option<Vec<T>> {
+    let mut all = Vec::new();
+    for entry in entries {
+        few(&all)?;
+        all.push(entry?);
+    }
+    Some(all)
 }
 
 /// The messages that are field 1; `None` for damage.

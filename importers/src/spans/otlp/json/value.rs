@@ -9,6 +9,8 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 use super::scalar::{Key, Scalar};
 use crate::spans::attributes::Attributes;
 use crate::spans::otlp::any_value::AnyValue;
+use crate::spans::scalars::{List, too_many};
+use crate::tuning::MAX_ENTRIES;
 
 /// A list of attributes, or null.
 #[derive(Default)]
@@ -34,6 +36,9 @@ impl<'t, 'de: 't> Deserialize<'de> for AttributeList<'t> {
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
                 let mut attributes = Attributes::new();
                 while let Some(Member(key, value)) = list.next_element()? {
+                    if attributes.len() >= MAX_ENTRIES {
+                        return Err(too_many(MAX_ENTRIES));
+                    }
                     attributes.push((key, value.into_text()));
                 }
                 Ok(AttributeList(attributes))
@@ -116,6 +121,9 @@ impl<'de> Visitor<'de> for Value {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<AnyValue<'de>, A::Error> {
         let mut values = Vec::new();
         while let Some(value) = list.next_element()? {
+            if values.len() >= MAX_ENTRIES {
+                return Err(too_many(MAX_ENTRIES));
+            }
             values.push(value);
         }
         Ok(AnyValue::list(&values))
@@ -171,11 +179,11 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Values<T> {
                 let mut values = None;
                 while let Some(Key(key)) = map.next_key()? {
                     match key.as_ref() {
-                        "values" => values = map.next_value::<Option<Vec<T>>>()?,
+                        "values" => values = map.next_value::<Option<List<T>>>()?,
                         _ => drop(map.next_value::<IgnoredAny>()?),
                     }
                 }
-                Ok(Values(values.unwrap_or_default()))
+                Ok(Values(values.map_or_else(Vec::new, |List(values)| values)))
             }
         }
         deserializer.deserialize_any(Object(PhantomData))
