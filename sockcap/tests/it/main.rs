@@ -7,9 +7,12 @@
     reason = "a test fails by panicking"
 )]
 
+mod bombs;
 mod diff;
 mod documentation;
+mod escapes;
 mod help;
+mod hostile;
 mod import;
 mod manual;
 mod pages;

@@ -1,0 +1,157 @@
+//! What listens: the page of `view` and a collector, with others on the machine that mean no good.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use socket_log::write::LogWriter;
+
+/// A command that runs until this is dropped, and what it says.
+struct Running {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Running {
+    fn start(command: &mut Command, directory: &Path) -> Running {
+        command.current_dir(directory).env("XDG_CONFIG_HOME", directory);
+        let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let (tell, lines) = channel();
+        let told = BufReader::new(child.stderr.take().unwrap());
+        std::thread::spawn(move || {
+            for line in told.lines().map_while(Result::ok) {
+                if tell.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Running { child, lines }
+    }
+
+    /// The text between `before` and the next blank or `;`, in the first line that has it.
+    fn told(&self, before: &str) -> String {
+        loop {
+            let line = self.lines.recv_timeout(Duration::from_secs(60)).expect("a line");
+            if let Some((_, behind)) = line.split_once(before) {
+                return behind.split([' ', ';']).next().unwrap().to_owned();
+            }
+        }
+    }
+
+    /// All further lines, once it has ended.
+    fn end(mut self) -> Vec<String> {
+        let pid = self.child.id().to_string();
+        Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+        self.child.wait().unwrap();
+        self.lines.iter().collect()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn sockcap(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sockcap"));
+    command.args(arguments);
+    command
+}
+
+/// Status and all of the answer to a request with these fields.
+fn get(address: &str, path: &str, fields: &[&str]) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let fields: String = fields.iter().map(|field| format!("{field}\r\n")).collect();
+    stream.write_all(format!("GET {path} HTTP/1.1\r\n{fields}\r\n").as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+    (status, answer)
+}
+
+#[test]
+fn the_page_is_for_whoever_started_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let made = sockcap(&["synth", "children-0-2", "-d", "made", "--instances", "5"])
+        .current_dir(directory.path())
+        .env("XDG_CONFIG_HOME", directory.path())
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let view = ["view", "-d", "made", "--no-browser", "--port", "0"];
+    let view = Running::start(&mut sockcap(&view), directory.path());
+    let url = view.told("is shown at http://");
+    let (address, token) = url.split_once("/?token=").expect("a token");
+    let host = format!("Host: {address}");
+    // Another user of the machine knows the port.
+    for path in ["/", "/api/overview", "/api/instances/0", "/?token=", "/?token=0123456789abcdef"] {
+        let (status, answer) = get(address, path, &[&host]);
+        assert_eq!(status, 403, "{path}");
+        assert!(answer.contains("sockcap view") && !answer.contains(token), "{answer}");
+        assert!(!answer.contains("<html"), "{answer}");
+    }
+    // A page from elsewhere has its own name lead here, and may know the token.
+    let with_token = format!("/?token={token}");
+    assert_eq!(get(address, &with_token, &["Host: evil.example"]).0, 421);
+    assert_eq!(get(address, &with_token, &[]).0, 421);
+    assert_eq!(get(address, &with_token, &[&host, "Host: evil.example"]).0, 400);
+    // The browser goes on without the token in its address.
+    let (status, answer) = get(address, &with_token, &[&host]);
+    assert_eq!(status, 303, "{answer}");
+    assert!(answer.contains("\r\nLocation: /\r\n"), "{answer}");
+    assert!(answer.contains("HttpOnly") && answer.contains("SameSite=Lax"), "{answer}");
+    let cookie = answer.split("Set-Cookie: ").nth(1).unwrap().split(';').next().unwrap();
+    let cookie = format!("Cookie: other=1; {cookie}");
+    // Whoever says nothing keeps the browser from nothing.
+    let silent: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(address).unwrap()).collect();
+    for (path, kind) in [("/", "text/html"), ("/api/overview", "application/json")] {
+        let (status, answer) = get(address, path, &[&host, &cookie]);
+        assert_eq!(status, 200, "{answer}");
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(kind) && head.contains("Referrer-Policy: no-referrer"), "{head}");
+        assert!(head.contains("Cache-Control: no-store") && !body.contains(token), "{head}");
+    }
+    drop(silent);
+}
+
+#[test]
+fn sockets_that_say_nothing_fill_neither_a_collector_nor_its_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let host = directory.path().join("here/hosts/web");
+    fs::create_dir_all(&host).unwrap();
+    let bytes = LogWriter::new("web", 7, "/bin/x").bytes();
+    fs::write(host.join("7-1.sclog"), &bytes).unwrap();
+    // It has fewer descriptors than others have sockets.
+    let mut command = Command::new("prlimit");
+    command.arg("--nofile=64:64").arg(env!("CARGO_BIN_EXE_sockcap"));
+    command.args(["collect", "-d", "gathered", "--plain", "--listen", "127.0.0.1:0"]);
+    command.args(["--metrics", "127.0.0.1:0"]);
+    let collector = Running::start(&mut command, directory.path());
+    let address = collector.told("collecting on ");
+    let silent: Vec<TcpStream> = (0..700).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    let ship = ["ship", "-d", "here", "--host", "web", "--plain", "--once", "--to", &address];
+    let shipped = sockcap(&ship)
+        .current_dir(directory.path())
+        .env("XDG_CONFIG_HOME", directory.path())
+        .output()
+        .unwrap();
+    assert!(shipped.status.success(), "{shipped:?}");
+    let gathered = directory.path().join("gathered/hosts/web/7-1.sclog");
+    assert_eq!(fs::read(gathered).unwrap(), bytes);
+    drop(silent);
+    // Each of these is told by itself, or counted.
+    for _ in 0..2000 {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        let _ = stream.write_all(b"no greeting");
+    }
+    let lines = collector.end();
+    let refusals = lines.iter().filter(|line| line.contains("refused ")).count();
+    assert!((1..300).contains(&refusals), "{refusals} lines");
+    assert!(lines.iter().any(|line| line.contains("more lines")), "{lines:?}");
+}
