@@ -1,10 +1,10 @@
 //! The gathering side: listens, gives every connection a thread of its own, and keeps what they
 //! bring in one data directory.
 //!
-//! `admission` decides how many connections may wait to say whose they are, `session` is a connection
-//! from its first byte to its last, `store` one host's files, `seats`
-//! sees to it that a host has one connection at a time, `sender` notes whose key was shown, `hints`
-//! keeps times, `event` is what all of them tell.
+//! `admission` decides how many connections may wait to say whose they are, `session` is a
+//! connection from its first byte to its last, `store` one host's files, `seats` sees to it that a
+//! host has one connection at a time, `sender` notes whose key was shown, `hints` keeps times,
+//! `event` is what all of them tell.
 
 mod admission;
 mod deadlines;

@@ -89,8 +89,8 @@ pub(crate) const CALM_TURN: usize = 64;
 pub(crate) const MAX_UNKNOWN_CONNECTIONS: usize = 512;
 
 /// Maximum number of such connections of one network: an address of IPv4, or 64 bits of IPv6. One
-/// more takes the place of the oldest. As a handshake takes milliseconds, some thousand hosts behind
-/// one address can connect in a second. Chosen, not measured.
+/// more takes the place of the oldest. As a handshake takes milliseconds, some thousand hosts
+/// behind one address can connect in a second. Chosen, not measured.
 pub(crate) const MAX_UNKNOWN_OF_NETWORK: usize = 32;
 
 /// Maximum number of connections in all; each has a thread and, once it sends, 0.7 MB of buffers.
@@ -101,7 +101,7 @@ pub(crate) const MAX_CONNECTIONS: usize = 16 << 10;
 /// measured.
 pub(crate) const NO_DESCRIPTORS_PAUSE: Duration = Duration::from_millis(20);
 
-/// Maximum number of logs of a host of which it is told that they name another one.
+/// Maximum number of a host's logs for which an event says that they name another host.
 pub(crate) const MAX_MISNAMED_TOLD: usize = 1000;
 
 /// Length of the pause after the files of a host were counted anew, in times of what that took: a

@@ -16,8 +16,8 @@ pub use message::{Answer, Exchange, Request, Shortage};
 pub const VERSION: u32 = 1;
 /// Maximum size of a frame behind its length, in bytes.
 pub const FRAME_LIMIT: usize = 320 << 10;
-/// Maximum size of the first frame of a shipper behind its length, in bytes: whoever has not said yet
-/// who it is has no more memory than that.
+/// Maximum size of the first frame of a shipper behind its length, in bytes: whoever has not said
+/// yet who it is has no more memory than that.
 pub(crate) const GREETING_LIMIT: usize = 1 << 10;
 /// Maximum size of one [`Request::Extent`] before compression, in bytes.
 pub const EXTENT_LIMIT: usize = 256 << 10;

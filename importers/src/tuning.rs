@@ -126,8 +126,8 @@ pub(crate) const MAX_COLUMNS: usize = 1 << 10;
 pub(crate) const SPANS_IN_MEMORY_BYTES: u64 = 384 << 20;
 /// Size of the texts that a thread reads at a time, in bytes. Chosen, not measured.
 pub(crate) const TEXTS_BYTES: usize = 1 << 20;
-/// Maximum number of messages of protobuf one after the other that have nothing in them. More are no
-/// file of spans, but zeros.
+/// Maximum number of messages of protobuf one after the other that have nothing in them. More are
+/// no file of spans, but zeros.
 pub(crate) const MAX_EMPTY_MESSAGES: u32 = 1 << 16;
 /// Maximum number of texts that a thread reads at a time: short ones take more memory for their
 /// places than they are long. Chosen, not measured.

@@ -1,5 +1,5 @@
-//! The server's one loop: all connections wait in it, so that a slow reader holds no thread. Threads
-//! only work answers out.
+//! The server's one loop: all connections wait in it, so that a slow reader holds no thread.
+//! Threads only work answers out.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -93,9 +93,9 @@ fn answer(asked: &Asked, reply: &impl Fn(&Request<'_>) -> Answer) -> Answer {
 /// The connections of a server.
 struct Served {
     deadline: Duration,
-    /// Those whose request is coming, and those whose answer is gone.
+    /// Connections whose request is coming, or whose answer is gone.
     idle: Waiting<Connection>,
-    /// Those that have asked.
+    /// Connections that have asked.
     answered: Waiting<Connection>,
     ask: Sender<Asked>,
     told: Receiver<(u64, Answer)>,

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use crate::network::Network;
 
-/// Guests that wait, at most so many of each [`Network`] and of all.
+/// Guests that wait, with a maximum for each [`Network`] and one for all.
 ///
 /// ```
 /// use plain_http::Waiting;

@@ -34,8 +34,8 @@ pub(crate) const PATH_MESSAGES: usize = 64 * 1024;
 /// peak at 720 MB for 2 and for 5 million spans; without, at 800 MB for 2 million.
 pub(crate) const PARTITION_BYTES: usize = 4 << 20;
 
-/// Maximum number and size of the spans of one trace: bytes, and spans of some 250 bytes. All spans of
-/// a trace are in memory at once, whatever the partitions. The largest that are known have some
+/// Maximum number and size of the spans of one trace: bytes, and spans of some 250 bytes. All spans
+/// of a trace are in memory at once, whatever the partitions. The largest that are known have some
 /// 100,000.
 pub(crate) const MAX_TRACE_BYTES: usize = 128 << 20;
 pub(crate) const MAX_TRACE_SPANS: usize = 1 << 19;

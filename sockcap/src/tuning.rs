@@ -134,5 +134,6 @@ pub(crate) const LINE_INTERVAL: std::time::Duration = std::time::Duration::from_
 /// connect when a collector starts. Chosen, not measured.
 pub(crate) const LINES_AT_ONCE: u32 = 20;
 
-/// Maximum length of a line of a collector's log, in characters: names and reasons come from others.
+/// Maximum length of a line of a collector's log, in characters: names and reasons come from
+/// others.
 pub(crate) const LINE_CHARACTERS: usize = 500;

@@ -1,7 +1,7 @@
-//! Admission: connections that have not said yet whose they are. There are few of each network and a
-//! bounded number of all. One more takes the place of the oldest, so that sockets that say nothing
-//! keep no host out. Once it is known whose a connection is, it is none of these any more: many
-//! hosts can be behind one address.
+//! Admission: connections that have not said yet whose they are. There are few of each network and
+//! a bounded number of all. One more takes the place of the oldest, so that sockets that say
+//! nothing keep no host out. Once it is known whose a connection is, it is none of these any more:
+//! many hosts can be behind one address.
 
 use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};

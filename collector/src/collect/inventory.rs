@@ -187,8 +187,8 @@ impl Inventory {
     }
 
     /// Name of a log at the collector: the one that it has, or else the one that it has on its
-    /// host, unless that is another log's; then one with a number that no file has had. However many
-    /// files there are, this looks at none of them.
+    /// host, unless that is another log's; then one with a number that no file has had. However
+    /// many files there are, this looks at none of them.
     pub(super) fn name_of(&self, identity: &Identity, name: &str) -> String {
         if let Some(known) = self.names.get(identity) {
             return known.clone();

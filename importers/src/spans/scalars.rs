@@ -201,21 +201,25 @@ pub(in crate::spans) fn too_many<E: Error>(most: usize) -> E {
     E::custom(format_args!("it has more than {most} entries"))
 }
 
-/// A list with at most `MOST` entries. One with more is damage: a short text could take a thousand
-/// times the memory.
+/// A list with at most `MAX_LENGTH` entries. One with more is damage: a short text could take a
+/// thousand times the memory.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::spans) struct List<T, const MOST: usize = MAX_ENTRIES>(pub(in crate::spans) Vec<T>);
+pub(in crate::spans) struct List<T, const MAX_LENGTH: usize = MAX_ENTRIES>(
+    pub(in crate::spans) Vec<T>,
+);
 
-impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for List<T, MOST> {
+impl<'de, T: Deserialize<'de>, const MAX_LENGTH: usize> Deserialize<'de> for List<T, MAX_LENGTH> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_seq(ListVisitor(PhantomData))
     }
 }
 
-struct ListVisitor<T, const MOST: usize>(PhantomData<T>);
+struct ListVisitor<T, const MAX_LENGTH: usize>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for ListVisitor<T, MOST> {
-    type Value = List<T, MOST>;
+impl<'de, T: Deserialize<'de>, const MAX_LENGTH: usize> Visitor<'de>
+    for ListVisitor<T, MAX_LENGTH>
+{
+    type Value = List<T, MAX_LENGTH>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list")
@@ -224,8 +228,8 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for ListVisitor<T
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
         let mut entries = Vec::new();
         while let Some(entry) = list.next_element()? {
-            if entries.len() >= MOST {
-                return Err(too_many(MOST));
+            if entries.len() >= MAX_LENGTH {
+                return Err(too_many(MAX_LENGTH));
             }
             entries.push(entry);
         }

@@ -293,7 +293,8 @@ mod tests {
                 assert_eq!(ask(method, path, "", Some(wrong)), refusal, "{path}");
             }
         }
-        // The address that is printed gives the browser the cookie, and other programs what they ask.
+        // The address that is printed gives the browser the cookie, and other programs what they
+        // ask.
         let query = pages.token.query().to_string();
         assert_eq!(ask("GET", "/", &query, None), Answer::go_on("/", name, value));
         let overview = Answer::of("application/json", &b"{}"[..]);

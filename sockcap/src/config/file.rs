@@ -18,9 +18,9 @@ use toml::de::{DeTable, DeValue};
 pub(super) const DATA: &str = "data";
 
 /// What a data directory's file may set, by command: how commands that read show what they read. A
-/// data directory may come from others, so all that is not here is refused: what is recorded, how it
-/// is analysed, which files are read and written, whom is talked to, what is left out, and how much
-/// memory is taken.
+/// data directory may come from others, so all that is not here is refused: what is recorded, how
+/// it is analysed, which files are read and written, whom is talked to, what is left out, and how
+/// much memory is taken.
 pub(super) const IN_DATA: [(&str, &[&str]); 7] = [
     ("report", &["color", "hops", "hosts", "json", "limit", "node", "roles", "sort", "source"]),
     ("view", &["node", "roles", "sort", "source"]),

@@ -1,7 +1,8 @@
-//! The one way in which anything is printed. What was recorded may have any bytes in it: a name with
-//! an escape sequence would command the terminal of whoever reads it, and one with a line break would
-//! forge a line. So text goes through [`Printed`], which shows what is not printable, and nothing else
-//! in this crate has standard output and standard error (`cargo test -p house` sees to it).
+//! The one way in which anything is printed. What was recorded may have any bytes in it: a name
+//! with an escape sequence would command the terminal of whoever reads it, and one with a line
+//! break would forge a line. So text goes through [`Printed`], which shows what is not printable,
+//! and nothing else in this crate has standard output and standard error (`cargo test -p house`
+//! sees to it).
 
 use std::fmt;
 use std::io::{self, BufWriter, Write};
@@ -18,7 +19,8 @@ pub(crate) fn text() -> Printed<BufWriter<io::StdoutLock<'static>>> {
 }
 
 /// Standard output for text with colours, if `color` is on. Whoever writes it makes names harmless
-/// before they come here, as `report` does where it paints: a style of theirs looks like one of ours.
+/// before they come here, as `report` does where it paints: a style of theirs looks like one of
+/// ours.
 pub(crate) fn styled(color: bool) -> Printed<BufWriter<io::StdoutLock<'static>>> {
     Printed { has_styles: color, ..text() }
 }
@@ -68,8 +70,8 @@ fn show(c: char, into: &mut String) {
     }
 }
 
-/// A writer of text that shows what is not printable, and bytes that are no text, in place of writing
-/// them. Line breaks and tabs stay.
+/// A writer of text that shows what is not printable, and bytes that are no text, in place of
+/// writing them. Line breaks and tabs stay.
 #[derive(Debug)]
 pub(crate) struct Printed<W: Write> {
     out: W,
@@ -87,8 +89,8 @@ impl<W: Write> Printed<W> {
         Printed { out, has_styles: false, is_raw: false, begun: Vec::new() }
     }
 
-    /// Writes to `out`; where it `is_for_programs`, as it is. What people read is harmless also in a
-    /// file, which is shown some day.
+    /// Writes to `out`; where it `is_for_programs`, as it is. What people read is harmless also in
+    /// a file, which is shown some day.
     pub(crate) fn unless(is_for_programs: bool, out: W) -> Printed<W> {
         Printed { is_raw: is_for_programs, ..Printed::new(out) }
     }

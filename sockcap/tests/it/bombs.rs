@@ -9,7 +9,8 @@ use std::process::Command;
 /// Address space of an import, in bytes. Threads reserve some of it without use.
 const ADDRESS_SPACE: u64 = 2 << 30;
 
-/// Imports a file as a kind; returns what was said. It must end by itself, and not for want of memory.
+/// Imports a file as a kind; returns what was said. It must end by itself, and not for want of
+/// memory.
 fn import(directory: &Path, kind: &[&str], file: &Path) -> String {
     let output = Command::new("prlimit")
         .arg(format!("--as={ADDRESS_SPACE}"))

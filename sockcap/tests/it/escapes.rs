@@ -1,4 +1,5 @@
-//! Names that were recorded or imported command no terminal and forge no line, whatever prints them.
+//! Names that were recorded or imported command no terminal and forge no line, whatever prints
+//! them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,8 +35,8 @@ fn harmless(directory: &Path, arguments: &[&str]) -> String {
     all
 }
 
-/// A data directory whose names are all nasty: of nodes, operations, attributes, programs, arguments,
-/// files.
+/// A data directory whose names are all nasty: of nodes, operations, attributes, programs,
+/// arguments, files.
 fn nasty() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let quoted = format!("\"{NASTY}\"");

@@ -1,6 +1,6 @@
 //! What prints: recorded names may command a terminal, so that all text goes through the one writer
-//! that shows what is not printable (`sockcap/src/output/printed.rs`). Nothing else has standard output
-//! and standard error.
+//! that shows what is not printable (`sockcap/src/output/printed.rs`). Nothing else has standard
+//! output and standard error.
 
 use std::path::Path;
 
@@ -22,8 +22,8 @@ const PRINTING: &[&str] = &[
     "/dev/tty",
 ];
 
-/// Files that may: the writer itself; what asks whether there is a terminal; and progress, which draws
-/// with text that was made harmless.
+/// Files that may: the writer itself; what asks whether there is a terminal; and progress, which
+/// draws with text that was made harmless.
 const MAY: &[(&str, &[&str])] = &[
     ("sockcap/src/output/printed.rs", PRINTING),
     // A target of results for programs; text comes through the writer.
@@ -47,7 +47,8 @@ fn printing<'a>(text: &'a str, may: &[&str]) -> Vec<(usize, &'a str)> {
         }
         let code = line.split("//").next().unwrap_or_default();
         // Those of a child process are no standard output of ours.
-        let code = code.replace(".stdout()", "").replace(".stderr()", "");
+        let code =
+            code.replace(".stdout()", "").replace(".stderr()", "").replace(".use_stderr()", "");
         let prints = PRINTING.iter().any(|way| code.contains(way) && !may.contains(way));
         if prints {
             found.push((number + 1, line));

@@ -200,7 +200,8 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
     await page.waitForURL(/instance=0/);
     const link = page.url();
     const heading = await page.locator(".detail h2").innerText();
-    const other = await open(chromium, link, { offline: isDisk });
+    // Another browser has no cookie, and needs the token of the address that was printed.
+    const other = await open(chromium, url() + new URL(link).hash, { offline: isDisk });
     await expectText(other.page, ".detail h3", /^Instance 1/);
     expect(await other.page.locator(".detail h2").innerText()).toBe(heading);
     await other.page.context().close();

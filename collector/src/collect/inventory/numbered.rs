@@ -11,8 +11,8 @@ pub(super) struct Numbered {
     pub(super) number: u64,
 }
 
-/// Largest number that is taken for one. There are never so many files; a name with a larger one
-/// stands for itself.
+/// Largest number that is taken for one. No host has more files; a name with a larger one stands
+/// for itself.
 const LARGEST: u64 = u32::MAX as u64;
 
 impl Numbered {

@@ -1,5 +1,6 @@
-//! Log of a collector: what happens is told at a rate that no sender can raise. Of each kind there is a
-//! line a second at most, and further ones are counted; the disk does not fill with what others do.
+//! Log of a collector: what happens is told at a rate that no sender can raise. Of each kind there
+//! is a line a second at most, and further ones are counted; the disk does not fill with what
+//! others do.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

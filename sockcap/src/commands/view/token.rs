@@ -1,5 +1,5 @@
-//! Token: the secret in the address of a page. Other users of this machine can reach the page's port as
-//! well, and other pages can send the browser there; neither know the token.
+//! Token: the secret in the address of a page. Other users of this machine can reach the page's
+//! port as well, and other pages can send the browser there; neither know the token.
 
 use std::fmt;
 use std::fs::File;
