@@ -6,6 +6,8 @@ pub(crate) mod functions;
 mod interposed;
 #[cfg(feature = "resources")]
 mod interposed_for_resources;
+pub(crate) mod linker;
+pub(crate) mod objects;
 #[cfg(feature = "injected")]
 pub(crate) mod stand_ins;
 pub(crate) mod tls;

@@ -6,15 +6,16 @@
 
 #![allow(non_upper_case_globals, reason = "called as the functions are")]
 
-#[cfg(feature = "resources")]
-use core::ffi::c_char;
 use core::ffi::{CStr, c_void};
 use core::ptr;
-use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicPtr};
 
-use super::errno;
 use super::interposed::interposed;
+use super::{errno, linker, objects};
+
+/// Whether all functions were looked for as the library was loaded.
+static IS_LOADED: AtomicBool = AtomicBool::new(false);
 
 /// A function of libc, by name.
 pub(crate) struct Function {
@@ -45,41 +46,28 @@ impl Function {
     }
 }
 
-/// Finds the function of this name in the libraries behind this one.
+/// Finds the function of this name in the libraries behind this one: by the list of all libraries as
+/// this one is loaded, and later by the dynamic linker, since libraries come and go then.
 ///
 /// # Safety
 /// As `dlsym`.
-#[cfg(not(feature = "resources"))]
 unsafe fn find(name: &CStr) -> *mut c_void {
-    // SAFETY: as the caller says.
-    unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }
+    if cfg!(feature = "injected") {
+        stand_in(name)
+    } else if IS_LOADED.load(Relaxed) {
+        // SAFETY: as the caller says.
+        unsafe { linker::search(name) }
+    } else {
+        objects::next(name)
+    }
 }
 
-/// Finds the function of this name in the libraries behind this one.
-///
-/// Glibc has condition variables of two versions on x86-64, and a search without a version finds
-/// those of 2002, which take another memory.
-///
-/// # Safety
-/// As `dlsym`.
-#[cfg(feature = "resources")]
-unsafe fn find(name: &CStr) -> *mut c_void {
-    /// Type of `dlvsym`, which musl does not have.
-    type Versioned = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
-    // SAFETY: as the caller says, and the function's type as documented.
-    unsafe {
-        if name.to_bytes().starts_with(b"pthread_cond_") {
-            let versioned = libc::dlsym(libc::RTLD_DEFAULT, c"dlvsym".as_ptr());
-            if !versioned.is_null() {
-                let versioned = core::mem::transmute::<*mut c_void, Versioned>(versioned);
-                let newer = versioned(libc::RTLD_NEXT, name.as_ptr(), c"GLIBC_2.3.2".as_ptr());
-                if !newer.is_null() {
-                    return newer;
-                }
-            }
-        }
-        libc::dlsym(libc::RTLD_NEXT, name.as_ptr())
-    }
+/// Finds the function of this name where there is no libc.
+fn stand_in(name: &CStr) -> *mut c_void {
+    #[cfg(feature = "injected")]
+    return super::stand_ins::function(name);
+    #[cfg(not(feature = "injected"))]
+    return objects::next(name);
 }
 
 /// Stand-in for a function that this libc does not have.
@@ -99,7 +87,7 @@ macro_rules! real {
 pub(crate) use real;
 
 /// Name with the zero byte that ends it.
-const fn c_name(name: &'static str) -> &'static CStr {
+pub(super) const fn c_name(name: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(name.as_bytes()) {
         Ok(name) => name,
         Err(_) => c"",
@@ -131,10 +119,6 @@ macro_rules! define_functions {
             $($($name.address();)+)*
             $($($other.address();)+)*
             $($jumped.address();)*
-            // A libc without some of them leaves an error message, which the program should not
-            // find.
-            // SAFETY: takes nothing.
-            unsafe { libc::dlerror() };
         }
     };
 }
@@ -159,4 +143,6 @@ pub(crate) fn resolve() {
     resolve_all();
     #[cfg(feature = "resources")]
     for_resources::resolve_all();
+    linker::find_all();
+    IS_LOADED.store(true, Relaxed);
 }

@@ -10,7 +10,6 @@ use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicUsize};
 
 mod memory;
-mod vdso;
 
 /// Address of the function that makes the program's own system call; null before it is known.
 static OWN_CALL: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
@@ -40,7 +39,6 @@ pub(crate) unsafe fn begin(environment: *mut *const c_char, own_call: *mut c_voi
         }
         AUXILIARY.store(end.add(1).expose_provenance(), Relaxed);
     }
-    vdso::find(getauxval(libc::AT_SYSINFO_EHDR) as usize);
 }
 
 /// Value of an entry of the auxiliary vector, or 0.
@@ -62,11 +60,10 @@ extern "C" fn getauxval(kind: c_ulong) -> c_ulong {
     0
 }
 
-/// Address of a function: only the program's own system call has one.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn dlsym(_: *mut c_void, name: *const c_char) -> *mut c_void {
-    // SAFETY: the library's own names end with a zero byte.
-    match unsafe { CStr::from_ptr(name) }.to_bytes() {
+/// Address of a function: the program's own system call has one, and what is made by its number.
+/// Null for others.
+pub(super) fn function(name: &CStr) -> *mut c_void {
+    match name.to_bytes() {
         b"syscall" => OWN_CALL.load(Relaxed),
         b"dup2" => dup2 as *mut c_void,
         _ => ptr::null_mut(),
@@ -88,54 +85,5 @@ unsafe extern "C" fn dup2(old: c_int, new: c_int) -> c_int {
             0,
             0,
         ) as c_int
-    }
-}
-
-/// Text of the dynamic linker's last error: there is none.
-#[unsafe(no_mangle)]
-extern "C" fn dlerror() -> *mut c_char {
-    ptr::null_mut()
-}
-
-/// Library around an address: none is known.
-#[unsafe(no_mangle)]
-extern "C" fn dladdr(_: *const c_void, _: *mut libc::Dl_info) -> c_int {
-    0
-}
-
-/// Time of a clock.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, time: *mut libc::timespec) -> c_int {
-    // SAFETY: as the caller says.
-    unsafe { vdso::clock_gettime(clock, time) }
-}
-
-/// Lock for calls of the dynamic linker, which are never made here.
-mod lock {
-    use core::ffi::{c_int, c_void};
-
-    #[unsafe(no_mangle)]
-    extern "C" fn pthread_mutexattr_init(_: *mut c_void) -> c_int {
-        0
-    }
-
-    #[unsafe(no_mangle)]
-    extern "C" fn pthread_mutexattr_settype(_: *mut c_void, _: c_int) -> c_int {
-        0
-    }
-
-    #[unsafe(no_mangle)]
-    extern "C" fn pthread_mutex_init(_: *mut c_void, _: *const c_void) -> c_int {
-        0
-    }
-
-    #[unsafe(no_mangle)]
-    extern "C" fn pthread_mutex_lock(_: *mut c_void) -> c_int {
-        0
-    }
-
-    #[unsafe(no_mangle)]
-    extern "C" fn pthread_mutex_unlock(_: *mut c_void) -> c_int {
-        0
     }
 }

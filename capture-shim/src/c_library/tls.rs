@@ -12,9 +12,10 @@ use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicUsize};
 
-use libc::{Dl_info, dladdr, dlerror, dlsym};
+use libc::Dl_info;
 
-use super::functions::{self, real};
+use super::linker;
+use super::objects;
 use crate::tuning::{MAX_TLS_CALLERS, TLS_CALLERS_TRIED};
 
 /// Function of a TLS library, by name.
@@ -150,11 +151,8 @@ impl TlsFunction {
         // SAFETY: the names end with zero bytes.
         let address = unsafe {
             let address = self.in_library_of(caller);
-            let address = or(address, || dlsym(libc::RTLD_NEXT, self.name.as_ptr()));
-            let address = or(address, || self.in_files());
-            // The program should not find an error message.
-            dlerror();
-            address
+            let address = or(address, || linker::symbol(libc::RTLD_NEXT, self.name));
+            or(address, || self.in_files())
         };
         if address.is_null() {
             return self.stand_in as *mut c_void;
@@ -185,13 +183,13 @@ impl TlsFunction {
         unsafe {
             let Some(file) = library_of(caller) else { return ptr::null_mut() };
             // What is known of a library without a handle is not enough for a search in it.
-            let handle = loaded(file);
+            let handle = linker::loaded(file);
             if handle.is_null() {
                 return handle;
             }
-            let address = dlsym(handle, self.name.as_ptr());
-            close(handle);
-            if is_own(address) { ptr::null_mut() } else { address }
+            let address = linker::symbol(handle, self.name);
+            linker::release(handle);
+            if objects::is_own(address) { ptr::null_mut() } else { address }
         }
     }
 
@@ -203,8 +201,8 @@ impl TlsFunction {
         self.files.iter().fold(ptr::null_mut(), |address, file| {
             // SAFETY: nothing is loaded, so nothing is run.
             or(address, || unsafe {
-                let handle = loaded(file);
-                if handle.is_null() { handle } else { dlsym(handle, self.name.as_ptr()) }
+                let handle = linker::loaded(file);
+                if handle.is_null() { handle } else { linker::symbol(handle, self.name) }
             })
         })
     }
@@ -221,9 +219,6 @@ fn or(address: *mut c_void, other: impl FnOnce() -> *mut c_void) -> *mut c_void 
 /// # Safety
 /// As `dlsym`. The name stays as long as the library.
 unsafe fn library_of<'library>(caller: *const c_void) -> Option<&'library CStr> {
-    /// Type of that function.
-    type WithMap =
-        unsafe extern "C" fn(*const c_void, *mut Dl_info, *mut *const Map, c_int) -> c_int;
     /// Beginning of what glibc knows of a library (`struct link_map`).
     #[repr(C)]
     struct Map {
@@ -235,48 +230,10 @@ unsafe fn library_of<'library>(caller: *const c_void) -> Option<&'library CStr> 
     const LINK_MAP: c_int = 2;
     // SAFETY: the function's type as documented; it fills in both where it succeeds.
     unsafe {
-        let with_map = dlsym(libc::RTLD_DEFAULT, c"dladdr1".as_ptr());
-        if with_map.is_null() {
-            return None;
-        }
-        let with_map = core::mem::transmute::<*mut c_void, WithMap>(with_map);
-        let (mut about, mut map) = (MaybeUninit::uninit(), ptr::null());
+        let with_map = linker::dladdr1()?;
+        let (mut about, mut map) = (MaybeUninit::<Dl_info>::uninit(), ptr::null());
         let is_found = with_map(caller, about.as_mut_ptr(), &mut map, LINK_MAP) != 0;
-        let file = map.as_ref().filter(|_| is_found)?.file;
+        let file = map.cast::<Map>().as_ref().filter(|_| is_found)?.file;
         (!file.is_null() && *file != 0).then(|| CStr::from_ptr(file))
-    }
-}
-
-/// Handle of a library that is loaded already; null for none.
-///
-/// # Safety
-/// As `dlopen`.
-unsafe fn loaded(file: &CStr) -> *mut c_void {
-    type Open = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
-    // SAFETY: libc's own function, not the one that is exported here.
-    unsafe {
-        let open = core::mem::transmute::<*mut c_void, Open>(functions::dlopen.address());
-        open(file.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD)
-    }
-}
-
-/// Gives a handle back. The library stays as long as without.
-///
-/// # Safety
-/// As `dlclose`.
-unsafe fn close(handle: *mut c_void) {
-    // SAFETY: libc's own function, not the one that is exported here.
-    unsafe { real!(dlclose)(handle) };
-}
-
-/// Whether `address` is in this library.
-fn is_own(address: *const c_void) -> bool {
-    let here = places as fn(usize) -> _ as *const c_void;
-    let (mut there, mut own) = (MaybeUninit::<Dl_info>::uninit(), MaybeUninit::<Dl_info>::uninit());
-    // SAFETY: both are filled in where it succeeds.
-    unsafe {
-        dladdr(address, there.as_mut_ptr()) != 0
-            && dladdr(here, own.as_mut_ptr()) != 0
-            && there.assume_init().dli_fbase == own.assume_init().dli_fbase
     }
 }

@@ -2,7 +2,7 @@
 
 use core::ffi::{c_char, c_int};
 
-use crate::c_library::functions;
+use crate::c_library::{functions, objects};
 use crate::descriptors::table;
 use crate::flows::watch;
 use crate::hooks::processes;
@@ -16,11 +16,28 @@ use crate::state::{self, inherit, lineage, options, settings};
 #[unsafe(link_section = ".init_array")]
 static CONSTRUCTOR: extern "C" fn(c_int, *const *const c_char) = constructor;
 
+/// Mark by which copies of the library in one process know each other, whichever they are: another
+/// file, or the one that records resources too.
+#[cfg(not(feature = "injected"))]
+#[unsafe(no_mangle)]
+static sockcap_library: u8 = 0;
+
+/// Whether a copy of the library stands before this one and records the process. It is found by the
+/// order in which symbols are sought, so all copies agree, whichever is prepared first.
+fn is_second_copy() -> bool {
+    !cfg!(feature = "injected") && !objects::is_first_with(c"sockcap_library")
+}
+
 /// Prepares the library before the program runs.
 pub(super) extern "C" fn constructor(count: c_int, arguments: *const *const c_char) {
     // SAFETY: this is the constructor, and glibc hands it the program's arguments.
     unsafe { arguments::keep(count, arguments) };
     functions::resolve();
+    if is_second_copy() {
+        // Each call goes on to where it would without this one.
+        table::disable();
+        return;
+    }
     let usable = settings::read();
     options::read();
     clock::choose(settings::clock());

@@ -10,7 +10,7 @@ use socket_log::layout::lost;
 use socket_log::layout::state as progress;
 
 use super::{threads, unseen};
-use crate::c_library::types;
+use crate::c_library::{linker, types};
 use crate::descriptors::table;
 use crate::flows::closing;
 use crate::log::process_events::{event, set_progress};
@@ -205,16 +205,9 @@ extern "C" fn on_exit(status: c_int, _: *mut c_void) {
 
 /// Asks libc to tell of the end by `exit` or by a return from `main`, which no hook sees.
 pub(crate) fn at_exit() {
-    type OnExit = unsafe extern "C" fn(extern "C" fn(c_int, *mut c_void), *mut c_void) -> c_int;
-    // SAFETY: asks for a name; glibc has the function, musl has not.
-    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"on_exit".as_ptr()) };
-    // A libc without the function leaves an error message, which the program should not find.
-    // SAFETY: takes nothing.
-    unsafe { libc::dlerror() };
-    if !address.is_null() {
-        // SAFETY: the function's type as documented.
-        unsafe {
-            core::mem::transmute::<*mut c_void, OnExit>(address)(on_exit, core::ptr::null_mut())
-        };
+    // Glibc has the function, musl has not.
+    if let Some(register) = linker::on_exit() {
+        // SAFETY: both live as long as the process.
+        unsafe { register(on_exit, core::ptr::null_mut()) };
     }
 }

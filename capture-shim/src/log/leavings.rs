@@ -5,65 +5,50 @@
 //! exit and a cancellation alike, and, unlike thread-local storage of a language, it allocates
 //! nothing.
 
-use core::ffi::{c_int, c_uint, c_void};
+use core::ffi::{c_uint, c_void};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize};
+use core::sync::atomic::{AtomicU32, AtomicUsize};
 
 use socket_log::encode::{Handoff, Signal};
 use socket_log::layout::CHUNK_BYTES;
 
 use super::{recycle, resources};
+use crate::c_library::linker;
 use crate::platform::clock;
 use crate::state::options::{RESOURCES, options};
 use crate::state::{self, State, thread};
 use crate::tuning::MIN_LEAVING_BYTES;
 
-/// Type of `pthread_key_create`.
-type Create = unsafe extern "C" fn(*mut c_uint, unsafe extern "C" fn(*mut c_void)) -> c_int;
-type Set = unsafe extern "C" fn(c_uint, *const c_void) -> c_int;
-
 /// Number of keys, from 0 on, for which glibc has room in each thread.
 const KEYS_WITHOUT_ALLOCATION: c_uint = 32;
 
-/// Libc's `pthread_setspecific`; null where a thread's end is not told.
-static SET: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+/// Key by which a thread's end is told, plus one; 0 where it is not told.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
 /// Asks libc to tell of the end of threads.
 pub(crate) fn watch() {
-    // SAFETY: asks for names. They are not in all versions of libc's own file, so they must not be
-    // needed.
-    let (create, set) = unsafe {
-        (
-            libc::dlsym(libc::RTLD_DEFAULT, c"pthread_key_create".as_ptr()),
-            libc::dlsym(libc::RTLD_DEFAULT, c"pthread_setspecific".as_ptr()),
-        )
+    // They are not in all versions of libc's own file, so they must not be needed.
+    let (Some(create), Some(_)) = (linker::pthread_key_create(), linker::pthread_setspecific())
+    else {
+        return;
     };
     let mut key = 0;
-    if create.is_null() || set.is_null() {
-        return;
-    }
-    // SAFETY: the function's type as documented.
-    let result = unsafe { core::mem::transmute::<*mut c_void, Create>(create)(&mut key, on_end) };
+    // SAFETY: libc writes the key.
+    let result = unsafe { create(&mut key, on_end) };
     // The memory of a later key is got from the program's allocator, in whose lock the thread may
     // have been waiting just now.
     if result == 0 && !(RESOURCES && key >= KEYS_WITHOUT_ALLOCATION) {
-        KEY.store(key, Relaxed);
-        SET.store(set, Relaxed);
+        KEY.store(key + 1, Relaxed);
     }
 }
 
 /// Asks libc to tell of the calling thread's end: the thread has its first chunk.
 pub(crate) fn expect_end() {
-    let set = SET.load(Relaxed);
-    if !set.is_null() {
-        // SAFETY: the function's type as documented; any value but null will do.
-        unsafe {
-            core::mem::transmute::<*mut c_void, Set>(set)(
-                KEY.load(Relaxed),
-                (&raw const KEY).cast(),
-            )
-        };
+    if KEY.load(Relaxed) != 0
+        && let Some(set) = linker::pthread_setspecific()
+    {
+        // SAFETY: a key of our own; any value but null will do.
+        unsafe { set(KEY.load(Relaxed) - 1, (&raw const KEY).cast()) };
     }
 }
 

@@ -10,6 +10,7 @@ use core::ffi::{CStr, c_char, c_int};
 use socket_log::layout::ARGUMENTS_BYTES;
 
 use super::raw;
+use crate::c_library::linker;
 
 struct StartArgumentsCell(UnsafeCell<StartArguments>);
 
@@ -32,9 +33,8 @@ static KEPT: StartArgumentsCell =
 /// To be called by the constructor alone. Under glibc, and without any libc, `arguments` are
 /// `count` strings.
 pub(crate) unsafe fn keep(count: c_int, arguments: *const *const c_char) {
-    // SAFETY: asks for a name, which only glibc has.
-    let is_told = cfg!(feature = "injected")
-        || !unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"gnu_get_libc_version".as_ptr()) }.is_null();
+    // Only glibc has this function.
+    let is_told = cfg!(feature = "injected") || linker::gnu_get_libc_version().is_some();
     if !is_told || arguments.is_null() {
         return;
     }

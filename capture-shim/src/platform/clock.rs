@@ -6,12 +6,16 @@
 //! has to know the counter's rate: readers find it between two anchors, and correct it at every
 //! further one.
 
-use core::sync::atomic::AtomicU32;
+use core::ffi::{CStr, c_int, c_void};
+use core::mem::transmute;
+use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicPtr, AtomicU32};
 
 use socket_log::layout::{ANCHOR_REACH, Anchor, tick};
 
 use super::{raw, test_clock};
+use crate::c_library::objects::Object;
 use crate::tuning::FIRST_ANCHOR_REACH;
 
 /// One more than the bits by which the cycle counter is shifted; 0 where ticks are nanoseconds of
@@ -125,6 +129,7 @@ fn try_anchor() -> (Anchor, i64) {
 
 /// Decides what a tick is. It takes as long as measuring the counter's rate roughly does.
 pub(crate) fn choose(choice: TickChoice) {
+    find_kernel_function();
     let wanted = match choice {
         TickChoice::Monotonic => false,
         TickChoice::Cycles => counter::is_steady(),
@@ -209,12 +214,40 @@ mod counter {
     }
 }
 
-/// Time of a clock of libc, in nanoseconds.
+/// Type of the kernel's function in its own object.
+type GetTime = unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_int;
+
+/// Kernel's function for the time in its own object (vDSO), which every process has in its memory;
+/// null before it is sought, and where there is none.
+///
+/// Libc's function of that name is asked by nobody here: `faketime` and its like put theirs in its
+/// place. Besides, a program that has given up the system call can still ask the kernel's object.
+static GET_TIME: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+
+/// Finds the kernel's function for the time.
+fn find_kernel_function() {
+    const NAME: &CStr = if cfg!(target_arch = "aarch64") {
+        c"__kernel_clock_gettime"
+    } else {
+        c"__vdso_clock_gettime"
+    };
+    // SAFETY: takes a number only.
+    let object = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize;
+    if let Some(object) = Object::of_kernel(object) {
+        GET_TIME.store(object.find(NAME), Relaxed);
+    }
+}
+
+/// Time of a clock of the kernel, in nanoseconds; 0 where it does not tell.
 #[inline(always)]
 fn nanoseconds(clock: libc::clockid_t) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: libc fills the struct. It was bound when the library was loaded, and both clocks
-    // always exist, so `errno` stays as it is.
-    unsafe { libc::clock_gettime(clock, &mut time) };
+    let function = GET_TIME.load(Relaxed);
+    // SAFETY: the function's type as documented. The kernel fills the struct.
+    let is_told = !function.is_null()
+        && unsafe { transmute::<*mut c_void, GetTime>(function)(clock, &mut time) } == 0;
+    if !is_told {
+        time = raw::time(clock);
+    }
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }

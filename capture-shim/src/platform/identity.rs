@@ -10,6 +10,7 @@ use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 
 use super::raw;
+use crate::c_library::linker;
 
 /// Index of the word of a recursive mutex that has its owner's id, plus one; 0 where it was not
 /// found.
@@ -30,18 +31,18 @@ fn locked() -> Option<[u32; WORDS]> {
     // SAFETY: in the order that libc wants, on memory of the types that it wants. Nobody else has
     // the mutex, so nothing waits and no system call is made.
     unsafe {
-        if libc::pthread_mutexattr_init(attributes.as_mut_ptr()) != 0
-            || libc::pthread_mutexattr_settype(
+        if linker::pthread_mutexattr_init()?(attributes.as_mut_ptr()) != 0
+            || linker::pthread_mutexattr_settype()?(
                 attributes.as_mut_ptr(),
                 libc::PTHREAD_MUTEX_RECURSIVE,
             ) != 0
-            || libc::pthread_mutex_init(mutex.as_mut_ptr(), attributes.as_ptr()) != 0
-            || libc::pthread_mutex_lock(mutex.as_mut_ptr()) != 0
+            || linker::pthread_mutex_init()?(mutex.as_mut_ptr(), attributes.as_ptr()) != 0
+            || linker::pthread_mutex_lock()?(mutex.as_mut_ptr()) != 0
         {
             return None;
         }
         let words = mutex.as_ptr().cast::<[u32; WORDS]>().read();
-        libc::pthread_mutex_unlock(mutex.as_mut_ptr());
+        linker::pthread_mutex_unlock()?(mutex.as_mut_ptr());
         Some(words)
     }
 }

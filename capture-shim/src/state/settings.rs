@@ -1,12 +1,12 @@
 //! Settings that the user gave as variables of the environment. They are read once, at load;
 //! [`super::inherit`] hands them on to other programs.
 
-#[cfg(not(feature = "injected"))]
-use core::ffi::c_void;
 use core::ffi::{CStr, c_int};
 
 use socket_log::{RECORDING_BYTES, RecordingId};
 
+#[cfg(not(feature = "injected"))]
+use crate::c_library::objects;
 use crate::platform::clock::TickChoice;
 use crate::platform::environment::{find, present, separates};
 use crate::platform::text::Text;
@@ -170,13 +170,8 @@ fn push_own_path(to: &mut Text<LONGEST>) {
 /// Appends the path of this library, as the dynamic linker knows it.
 #[cfg(not(feature = "injected"))]
 fn push_own_path(to: &mut Text<LONGEST>) {
-    // SAFETY: a struct of pointers may be all zeros.
-    let mut info: libc::Dl_info = unsafe { core::mem::zeroed() };
-    let own: *const c_void = (&raw const SETTINGS).cast();
-    // SAFETY: asks for a live address.
-    if unsafe { libc::dladdr(own, &mut info) } != 0 && !info.dli_fname.is_null() {
-        // SAFETY: the linker's own text, which lives as long as the library.
-        absolute(to, unsafe { CStr::from_ptr(info.dli_fname) }.to_bytes());
+    if let Some(library) = objects::own() {
+        absolute(to, library.file().to_bytes());
     }
 }
 

@@ -31,14 +31,25 @@ pub(crate) fn started_as() -> &'static [u8] {
     if path.is_null() { &[] } else { unsafe { core::ffi::CStr::from_ptr(path) }.to_bytes() }
 }
 
+/// Time of a clock by the system call; zeros where the process may not ask.
+#[cold]
+pub(crate) fn time(clock: libc::clockid_t) -> libc::timespec {
+    clock_time(clock).unwrap_or(libc::timespec { tv_sec: 0, tv_nsec: 0 })
+}
+
 /// CPU time that the calling thread has used, in nanoseconds.
 pub(crate) fn thread_cpu_time() -> Option<u64> {
+    let time = clock_time(libc::CLOCK_THREAD_CPUTIME_ID)?;
+    Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// Time of a clock by the system call.
+fn clock_time(clock: libc::clockid_t) -> Option<libc::timespec> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    let arguments =
-        [libc::CLOCK_THREAD_CPUTIME_ID as usize, ptr::from_mut(&mut time) as usize, 0, 0, 0, 0];
+    let arguments = [clock as usize, ptr::from_mut(&mut time) as usize, 0, 0, 0, 0];
     // SAFETY: the kernel fills the struct.
     let result = unsafe { call(libc::SYS_clock_gettime, arguments) };
-    (result == 0).then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    (result == 0).then_some(time)
 }
 
 /// Writes the host's name into `buffer` and returns its length.

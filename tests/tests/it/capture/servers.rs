@@ -285,6 +285,8 @@ fn only_hooks_are_exported() {
     let symbols =
         successful(Command::new(program("nm")).args(["-D", "--defined-only"]).arg(library()));
     for symbol in symbols.lines().map(|line| line.rsplit(' ').next().unwrap()) {
-        assert!(!symbol.contains("rust") && !symbol.contains("sockcap"), "{symbol}");
+        // By this name copies of the library know each other.
+        let is_own = symbol.contains("sockcap") && symbol != "sockcap_library";
+        assert!(!symbol.contains("rust") && !is_own, "{symbol}");
     }
 }

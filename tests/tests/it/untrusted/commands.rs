@@ -87,7 +87,8 @@ fn run_all(place: &Place, planted: &str) {
     let calls = place.file("calls.csv");
     fs::write(&calls, "time,from,to,type,id\n1,a,b,call,1\n2,b,a,return,1\n").unwrap();
     let strace = place.file("trace.strace");
-    fs::write(&strace, "7 1700000000.000000 socket(AF_INET, SOCK_STREAM, 0) = 3<TCP:[1]>\n").unwrap();
+    fs::write(&strace, "7 1700000000.000000 socket(AF_INET, SOCK_STREAM, 0) = 3<TCP:[1]>\n")
+        .unwrap();
     let log = place.log();
     let before = place.untouched();
     for (number, command) in COMMANDS.iter().enumerate() {

@@ -70,7 +70,10 @@ fn root_names_no_log_of_another_user_unless_told_to() {
 #[test]
 fn logs_of_users_that_a_recording_of_root_started_are_its_own() {
     let place = Place::recorded();
-    let script = format!("setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups {} -c '{TALK}'", program());
+    let script = format!(
+        "setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups {} -c '{TALK}'",
+        program()
+    );
     let record = ["record", "--protocols", "--host", "web1", "--", "/bin/sh", "-c", &script];
     let output = place.run(&record);
     assert!(output.status.success(), "{output:?}");

@@ -1,0 +1,197 @@
+//! Objects that the dynamic linker has loaded (the program, its libraries), and the symbols that
+//! they define, read where they lie in memory.
+//!
+//! The linker's own functions (`dlsym` and its kin) cannot be what the library begins with: before
+//! glibc 2.34 they are in a library of their own, which a program need not have; since then they
+//! have another version; other preloaded libraries put theirs before them; and glibc's search
+//! behind a library finds versions that no program gets
+//! ([decision 0127](../../../docs/decisions/0127-the-library-finds-symbols-itself.md)).
+//!
+//! The list of objects is read as debuggers read it. It changes while a library is opened or
+//! closed, so it is for the time in which the process has one thread.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ptr;
+
+use libc::Elf64_Phdr;
+use symbols::{Dynamic, kind};
+
+mod symbols;
+
+pub(crate) use symbols::Object;
+
+/// Beginning of what the linker says of an object (`struct link_map`), in all libcs.
+#[repr(C)]
+struct Link {
+    base: usize,
+    /// File of the object; empty for the program.
+    file: *const c_char,
+    dynamic: *const Dynamic,
+    next: *const Link,
+}
+
+/// Beginning of what the linker says to debuggers (`struct r_debug`), in all libcs.
+#[repr(C)]
+struct Debug {
+    version: c_int,
+    first: *const Link,
+}
+
+impl Object {
+    /// File of the object, as the linker knows it.
+    pub(crate) fn file(&self) -> &'static CStr {
+        // SAFETY: null, or the linker's own text, which lives as long as the object.
+        if self.file.is_null() { c"" } else { unsafe { CStr::from_ptr(self.file) } }
+    }
+
+    /// Whether this is the library itself.
+    fn is_own(&self) -> bool {
+        self.base == own_range()[0]
+    }
+}
+
+/// First address of this library, and the one behind its last.
+fn own_range() -> [usize; 2] {
+    let (start, end): (usize, usize);
+    // SAFETY: takes two addresses that the linker knows.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        core::arch::asm!(
+            ".hidden __ehdr_start",
+            ".hidden _end",
+            "lea {start}, [rip + __ehdr_start]",
+            "lea {end}, [rip + _end]",
+            start = out(reg) start,
+            end = out(reg) end,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+        #[cfg(target_arch = "aarch64")]
+        core::arch::asm!(
+            ".hidden __ehdr_start",
+            ".hidden _end",
+            "adrp {start}, __ehdr_start",
+            "add {start}, {start}, :lo12:__ehdr_start",
+            "adrp {end}, _end",
+            "add {end}, {end}, :lo12:_end",
+            start = out(reg) start,
+            end = out(reg) end,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    [start, end]
+}
+
+/// Whether `address` is in this library.
+pub(crate) fn is_own(address: *const c_void) -> bool {
+    let [start, end] = own_range();
+    (start..end).contains(&address.addr())
+}
+
+/// All objects, in the order in which symbols are sought.
+pub(crate) fn all() -> impl Iterator<Item = Object> {
+    let mut next = first();
+    core::iter::from_fn(move || {
+        // SAFETY: null, or an entry of the linker's list.
+        let link = unsafe { next.as_ref()? };
+        next = link.next;
+        Some(Object { base: link.base, dynamic: link.dynamic, file: link.file })
+    })
+    .filter(|object| !object.dynamic.is_null())
+}
+
+/// This library.
+pub(crate) fn own() -> Option<Object> {
+    all().find(Object::is_own)
+}
+
+/// Address of the symbol `name` in the first object behind this library that defines it: what the
+/// program would get without the library. Null for none.
+pub(crate) fn next(name: &CStr) -> *mut c_void {
+    all()
+        .skip_while(|object| !object.is_own())
+        .skip(1)
+        .map(|object| object.find(name))
+        .find(|address| !address.is_null())
+        .unwrap_or(ptr::null_mut())
+}
+
+/// Address of the symbol `name` in the last object that defines it: libc's own, whatever stands
+/// before it. Null for none.
+pub(crate) fn last(name: &CStr) -> *mut c_void {
+    all()
+        .filter(|object| !object.is_own())
+        .map(|object| object.find(name))
+        .filter(|address| !address.is_null())
+        .last()
+        .unwrap_or(ptr::null_mut())
+}
+
+/// Whether no object before this library defines the symbol `name`.
+pub(crate) fn is_first_with(name: &CStr) -> bool {
+    all()
+        .find(|object| object.is_own() || !object.find(name).is_null())
+        .is_none_or(|first| first.is_own())
+}
+
+/// First entry of the linker's list, which is the program; null where it is not found.
+fn first() -> *const Link {
+    // SAFETY: null, or what the linker says to debuggers, which stays as long as the process.
+    let of = |debug: *const Debug| unsafe { debug.as_ref() }.map(|debug| debug.first);
+    of(told_to_program()).or_else(|| of(told_by_name())).unwrap_or(ptr::null())
+}
+
+/// What the linker says to debuggers, as the program's own dynamic section names it; null where it
+/// does not.
+fn told_to_program() -> *const Debug {
+    // SAFETY: take numbers only.
+    let [table, count] =
+        [libc::AT_PHDR, libc::AT_PHNUM].map(|kind| unsafe { libc::getauxval(kind) } as usize);
+    let (mut dynamic, mut base) = (None, None);
+    for index in 0..count {
+        let entry: *const Elf64_Phdr =
+            ptr::with_exposed_provenance(table.wrapping_add(index * size_of::<Elf64_Phdr>()));
+        // SAFETY: within the program's table, which the kernel has mapped.
+        let entry = unsafe { &*entry };
+        match entry.p_type {
+            libc::PT_PHDR => base = Some(table.wrapping_sub(entry.p_vaddr as usize)),
+            libc::PT_DYNAMIC => dynamic = Some(entry.p_vaddr as usize),
+            _ => {}
+        }
+    }
+    let (Some(base), Some(dynamic)) = (base, dynamic) else { return ptr::null() };
+    let dynamic = ptr::with_exposed_provenance(base.wrapping_add(dynamic));
+    let program = Object { base, dynamic, file: ptr::null() };
+    ptr::with_exposed_provenance(program.value(kind::DEBUG))
+}
+
+/// The same, by the names under which glibc and musl have it; null where neither is there. They are
+/// weak, so that no libc needs to have them.
+fn told_by_name() -> *const Debug {
+    let (glibc, musl): (*const Debug, *const *const Debug);
+    // SAFETY: takes two addresses that the dynamic linker has filled in.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        core::arch::asm!(
+            ".weak _r_debug",
+            ".weak _dl_debug_addr",
+            "mov {glibc}, qword ptr [rip + _r_debug@GOTPCREL]",
+            "mov {musl}, qword ptr [rip + _dl_debug_addr@GOTPCREL]",
+            glibc = out(reg) glibc,
+            musl = out(reg) musl,
+            options(pure, readonly, nostack, preserves_flags),
+        );
+        #[cfg(target_arch = "aarch64")]
+        core::arch::asm!(
+            ".weak _r_debug",
+            ".weak _dl_debug_addr",
+            "adrp {glibc}, :got:_r_debug",
+            "ldr {glibc}, [{glibc}, :got_lo12:_r_debug]",
+            "adrp {musl}, :got:_dl_debug_addr",
+            "ldr {musl}, [{musl}, :got_lo12:_dl_debug_addr]",
+            glibc = out(reg) glibc,
+            musl = out(reg) musl,
+            options(pure, readonly, nostack, preserves_flags),
+        );
+        if !glibc.is_null() || musl.is_null() { glibc } else { *musl }
+    }
+}

@@ -1,0 +1,185 @@
+//! Object in memory (the program, a library, the kernel's own one), and the symbols that it defines.
+
+use core::ffi::{CStr, c_char, c_void};
+use core::mem::transmute;
+use core::ptr;
+
+use libc::{Elf64_Ehdr, Elf64_Phdr, Elf64_Sym};
+
+/// Object in memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Object {
+    /// What is added to an address of the file.
+    pub(super) base: usize,
+    pub(super) dynamic: *const Dynamic,
+    /// File of the object, as the linker knows it; null where it is not told.
+    pub(super) file: *const c_char,
+}
+
+/// Entry of an object's dynamic section: kind and value.
+pub(super) type Dynamic = [usize; 2];
+
+/// Kinds of entries of a dynamic section.
+pub(super) mod kind {
+    pub(super) const NULL: usize = 0;
+    pub(super) const HASH: usize = 4;
+    pub(super) const STRINGS: usize = 5;
+    pub(super) const SYMBOLS: usize = 6;
+    pub(in super::super) const DEBUG: usize = 21;
+    pub(super) const GNU_HASH: usize = 0x6fff_fef5;
+    pub(super) const VERSIONS: usize = 0x6fff_fff0;
+}
+
+/// Mark of a version that only programs get which were linked with it.
+const HIDDEN: u16 = 0x8000;
+
+/// Kinds of symbols.
+const THREAD_LOCAL: u8 = 6;
+const CHOSEN_AT_LOAD: u8 = 10;
+
+impl Object {
+    /// Object that the kernel has mapped by itself, at `address`; `None` where that is 0.
+    pub(crate) fn of_kernel(address: usize) -> Option<Object> {
+        let header: *const Elf64_Ehdr = ptr::with_exposed_provenance(address);
+        // SAFETY: null, or an object as the format says, mapped as a whole.
+        let (table, count) = unsafe {
+            let header = header.as_ref()?;
+            (address.wrapping_add(header.e_phoff as usize), usize::from(header.e_phnum))
+        };
+        let (mut dynamic, mut base) = (None, None);
+        for index in 0..count {
+            let entry: *const Elf64_Phdr =
+                ptr::with_exposed_provenance(table.wrapping_add(index * size_of::<Elf64_Phdr>()));
+            // SAFETY: within the object's table.
+            let entry = unsafe { &*entry };
+            match entry.p_type {
+                libc::PT_LOAD if base.is_none() => {
+                    let file = entry.p_vaddr.wrapping_sub(entry.p_offset);
+                    base = Some(address.wrapping_sub(file as usize));
+                }
+                libc::PT_DYNAMIC => dynamic = Some(entry.p_vaddr as usize),
+                _ => {}
+            }
+        }
+        let base = base?;
+        let dynamic = ptr::with_exposed_provenance(base.wrapping_add(dynamic?));
+        Some(Object { base, dynamic, file: ptr::null() })
+    }
+
+    /// Value of the dynamic section's entry of this kind; 0 for none.
+    pub(super) fn value(&self, wanted: usize) -> usize {
+        let mut entry = self.dynamic;
+        loop {
+            // SAFETY: the section ends with an entry of kind 0.
+            let [kind, value] = unsafe { entry.read() };
+            match kind {
+                kind::NULL => return 0,
+                _ if kind == wanted => return value,
+                // SAFETY: not the last entry.
+                _ => entry = unsafe { entry.add(1) },
+            }
+        }
+    }
+
+    /// Table that the dynamic section names; null for none.
+    fn table<T>(&self, wanted: usize) -> *const T {
+        let value = self.value(wanted);
+        // Some linkers have put addresses in the place of offsets.
+        let is_offset = value != 0 && value < self.base;
+        ptr::with_exposed_provenance(if is_offset { self.base + value } else { value })
+    }
+
+    /// Address of the symbol `name`, of the version that programs get which are linked now; null
+    /// where the object does not define it.
+    pub(crate) fn find(&self, name: &CStr) -> *mut c_void {
+        let symbols: *const Elf64_Sym = self.table(kind::SYMBOLS);
+        let strings: *const c_char = self.table(kind::STRINGS);
+        let versions: *const u16 = self.table(kind::VERSIONS);
+        if symbols.is_null() || strings.is_null() {
+            return ptr::null_mut();
+        }
+        let mut found = ptr::null_mut();
+        self.each_candidate(name, |index| {
+            // SAFETY: indices of the object's own table, whose names end with a zero byte.
+            let symbol = unsafe { &*symbols.add(index) };
+            // SAFETY: as above.
+            let own = unsafe { CStr::from_ptr(strings.add(symbol.st_name as usize)) };
+            // SAFETY: there is a version for each symbol.
+            let is_hidden = !versions.is_null() && unsafe { *versions.add(index) } & HIDDEN != 0;
+            let kind = symbol.st_info & 15;
+            let is_defined = symbol.st_shndx != 0 && symbol.st_value != 0 && kind != THREAD_LOCAL;
+            if own != name || !is_defined || is_hidden {
+                return false;
+            }
+            let address = self.base.wrapping_add(symbol.st_value as usize);
+            found = ptr::with_exposed_provenance_mut(address);
+            if kind == CHOSEN_AT_LOAD {
+                // SAFETY: such a symbol is a function that gives the address, and it takes what the
+                // kernel says of the processor where it takes anything.
+                found = unsafe {
+                    let choose =
+                        transmute::<*mut c_void, extern "C" fn(usize) -> *mut c_void>(found);
+                    choose(libc::getauxval(libc::AT_HWCAP) as usize)
+                };
+            }
+            true
+        });
+        found
+    }
+
+    /// Calls `look` with the indices of symbols that may have this name, until it is content.
+    fn each_candidate(&self, name: &CStr, mut look: impl FnMut(usize) -> bool) {
+        let table: *const u32 = self.table(kind::GNU_HASH);
+        if table.is_null() {
+            return self.each_candidate_of_old(name, look);
+        }
+        let hash = name
+            .to_bytes()
+            .iter()
+            .fold(5381u32, |hash, byte| hash.wrapping_mul(33).wrapping_add(u32::from(*byte)));
+        // SAFETY: the table is as the format says: four words, a filter of words of 64 bits, the
+        // first symbol of each bucket, and a hash for each symbol, whose lowest bit ends a bucket.
+        unsafe {
+            let [buckets, first, filter, _] = table.cast::<[u32; 4]>().read();
+            if buckets == 0 {
+                return;
+            }
+            let bucket = table.add(4 + 2 * filter as usize);
+            let chain = bucket.add(buckets as usize);
+            let mut index = bucket.add((hash % buckets) as usize).read();
+            while index >= first {
+                let own = chain.add((index - first) as usize).read();
+                if own | 1 == hash | 1 && look(index as usize) || own & 1 != 0 {
+                    return;
+                }
+                index += 1;
+            }
+        }
+    }
+
+    /// The same, by the older kind of table.
+    fn each_candidate_of_old(&self, name: &CStr, mut look: impl FnMut(usize) -> bool) {
+        let table: *const u32 = self.table(kind::HASH);
+        if table.is_null() {
+            return;
+        }
+        let hash = name.to_bytes().iter().fold(0u32, |hash, byte| {
+            let hash = (hash << 4).wrapping_add(u32::from(*byte));
+            (hash ^ (hash >> 24 & 0xf0)) & 0x0fff_ffff
+        });
+        // SAFETY: the table is as the format says: two counts, the first symbol of each bucket, and
+        // the next one of each symbol, 0 for none.
+        unsafe {
+            let [buckets, _] = table.cast::<[u32; 2]>().read();
+            if buckets == 0 {
+                return;
+            }
+            let bucket = table.add(2);
+            let chain = bucket.add(buckets as usize);
+            let mut index = bucket.add((hash % buckets) as usize).read();
+            while index != 0 && !look(index as usize) {
+                index = chain.add(index as usize).read();
+            }
+        }
+    }
+}
