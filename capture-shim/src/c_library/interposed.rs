@@ -231,6 +231,16 @@ macro_rules! interposed {
                 syscall:
                     (number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long,
                      f: c_long) -> c_long => syscall::syscall;
+
+                // Actions on signals, and masks: the log's guard keeps what the program says of
+                // SIGBUS.
+                sigaction | __sigaction:
+                    (signal: c_int, new: *const c_void, old: *mut c_void) -> c_int
+                    => signals::sigaction;
+                signal | bsd_signal | ssignal | sysv_signal | __sysv_signal | sigset:
+                    (signal: c_int, handler: usize) -> usize => signals::signal;
+                sigprocmask | pthread_sigmask:
+                    (how: c_int, new: *const c_void, old: *mut c_void) -> c_int => signals::mask;
             }
 
             wrapped {

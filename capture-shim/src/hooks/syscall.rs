@@ -13,7 +13,7 @@ use libc::{
 use super::futexes;
 use super::{
     close, dup, lifecycle, new_descriptors, processes, programs, read_write, receive,
-    receive_messages, rights, send, waits,
+    receive_messages, rights, send, signals, waits,
 };
 use crate::c_library::{real, types};
 
@@ -352,6 +352,9 @@ pub(crate) unsafe fn made<Way: ByNumber>(
             libc::SYS_seccomp => rights::seccomp(a, c, || Way::call(number, a, b, c, d, e, f)),
             libc::SYS_landlock_restrict_self => {
                 rights::fence(|| Way::call(number, a, b, c, d, e, f))
+            }
+            libc::SYS_rt_sigaction => {
+                signals::by_number(a as _, b, c, || Way::call(number, a, b, c, d, e, f))
             }
             libc::SYS_exit_group => processes::exit(by_number::exit::<Way>, a as _).into(),
             _ => Way::call(number, a, b, c, d, e, f),

@@ -91,7 +91,7 @@ impl Writer {
         let mut old = self.thread.cursor.load(Acquire);
         let (tid, anchor) = (self.thread.tid.load(Relaxed), clock::anchor());
         let (memory, used) = if old == 0
-            && self.thread.ended.load(Relaxed) == 0
+            && !self.thread.has_ended()
             && let Some(left) = leavings::take(self.state)
         {
             let words = encode::continued(&anchor, tid);

@@ -71,7 +71,7 @@ pub(crate) fn thread_ends() {
         resources::signalled(clock::now(), &signal);
     }
     // Other destructors may still log, for which the thread then gets another chunk.
-    thread.ended.store(1, Relaxed);
+    thread.say_ended(true);
     let left = thread.cursor.swap(0, AcqRel);
     if options().keeps_newest {
         // A record that was interrupted here will not be gone on with.

@@ -45,5 +45,5 @@ pub(crate) fn create(path: &Text<PATH>) -> Result<Descriptor, usize> {
         }
         Err(error)
     });
-    made.map_err(causes::cause)
+    made.inspect(Descriptor::keep_in_place).map_err(causes::cause)
 }

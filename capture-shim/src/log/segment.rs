@@ -130,6 +130,28 @@ pub(crate) fn rest(state: &State, offset: usize) -> Option<(*mut u8, usize)> {
     (!memory.is_null() && used < length).then(|| (memory.wrapping_add(used), length - used))
 }
 
+/// Whether `address` is in the log's memory.
+pub(crate) fn has(state: &State, address: usize) -> bool {
+    let is_in = |base: *mut u8, length: usize| {
+        !base.is_null() && address.checked_sub(base.addr()).is_some_and(|offset| offset < length)
+    };
+    let most = options().max_bytes as usize;
+    let segments = state.segments.iter().enumerate();
+    is_in(state.reserve.load(Acquire), state.reserve_length.load(Relaxed))
+        || segments.map(|(index, base)| (offset(index), base.load(Acquire))).any(
+            |(offset, base)| is_in(base, locate(offset).length.min(most.saturating_sub(offset))),
+        )
+}
+
+/// Offset of a segment in the file.
+fn offset(index: usize) -> usize {
+    match index {
+        0 => 0,
+        _ if index < DOUBLING => FIRST << (index - 1),
+        _ => (index + 1 - DOUBLING) * SEGMENT_BYTES,
+    }
+}
+
 /// Notes what of the log is mapped, for whoever takes the library out of the process. A child has
 /// none of it.
 #[cfg(feature = "injected")]
@@ -139,11 +161,7 @@ pub(crate) fn note_mapped(state: &State) {
         if base.is_null() {
             continue;
         }
-        let offset = match index {
-            0 => 0,
-            _ if index < DOUBLING => FIRST << (index - 1),
-            _ => (index + 1 - DOUBLING) * SEGMENT_BYTES,
-        };
+        let offset = offset(index);
         let most = (options().max_bytes as usize).saturating_sub(offset);
         mapped::note(base, locate(offset).length.min(most));
     }

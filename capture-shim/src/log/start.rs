@@ -9,7 +9,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use socket_log::layout::{FileHeader, MAGIC, lost, state as progress};
 
-use super::{causes, family, keep, new_file, program_facts, segment, spares};
+use super::{causes, family, guard, keep, new_file, program_facts, segment, spares};
 use crate::descriptors::table;
 use crate::platform::{checksum, clock, identity, permitted, raw};
 use crate::state::{State, lineage};
@@ -73,6 +73,8 @@ fn create(state: &State) -> Result<*mut FileHeader, usize> {
     // A file that is made and cannot be mapped is of no use. So a spare log comes first where
     // system calls are given up.
     let spare = if permitted::is_active() { spares::take(state) } else { None };
+    // Before anything is stored in it.
+    guard::begin();
     let made = spare.map_or_else(|| create_file(state), Ok);
     let header = made.or_else(|cause| spares::take(state).ok_or(cause))?;
     // SAFETY: a page of a new log, which is this process's alone and stays mapped; zeros are valid.
@@ -97,6 +99,7 @@ pub(crate) fn begin_ahead(state: &State, room: usize) {
         state.starting.store(0, Release);
         return;
     };
+    guard::begin();
     spares::become_own(state, &made);
     // Nothing is stored before it is needed: the first store into a page of a file takes time.
     state.unused.store(1, Relaxed);

@@ -73,6 +73,8 @@ fn cut(state: &State, header: &FileHeader) {
     if let Some((memory, length)) = segment::rest(state, used)
         && let Ok(file) = keep::open_log(state)
         && raw::replace_by_nothing(memory, length)
+        // Others may have cut it shorter.
+        && file.size() > used
     {
         file.resize(used);
     }

@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use socket_log::layout::FileHeader;
 
-use super::start;
+use super::{guard, start};
 use crate::platform::identity;
 use crate::state::thread::{self, Thread};
 use crate::state::{self, State, inherit};
@@ -117,9 +117,10 @@ fn attach(state: &'static State, thread: &'static Thread) -> Option<Writer> {
         thread.retired.iter().for_each(|kept| kept.store(0, Relaxed));
         thread.sent_to.reset();
         thread.received_from.reset();
-        thread.ended.store(0, Relaxed);
+        thread.say_ended(false);
         thread.tid.store(tid, Relaxed);
         thread.attached.store(generation, Relaxed);
+        guard::begin_thread();
     }
     thread.generation.store(generation, Relaxed);
     Some(Writer { state, thread })

@@ -7,6 +7,7 @@ mod call;
 mod files;
 mod memory;
 mod own_process;
+mod signals;
 mod sockets;
 mod stream;
 
@@ -16,6 +17,7 @@ pub(crate) use call::again;
 pub(crate) use files::*;
 pub(crate) use memory::*;
 pub(crate) use own_process::*;
+pub(crate) use signals::*;
 pub(crate) use sockets::*;
 pub(crate) use stream::connect;
 

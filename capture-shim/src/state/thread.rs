@@ -8,6 +8,7 @@
 //! `fork` copies this memory while it wipes the process's state, and a `vfork` child shares it with
 //! its parent; [`Thread::generation`] tells such copies apart, see `log/writer.rs`.
 
+use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
 use super::Peers;
@@ -35,8 +36,9 @@ pub(crate) struct Thread {
     pub(crate) reach: AtomicU32,
     /// Id of the thread that started this one, until the log has that; 0 for none or not known.
     pub(crate) creator: AtomicU32,
-    /// Whether the thread has begun to end, see `log/leavings.rs`.
-    pub(crate) ended: AtomicU32,
+    /// Whether the thread has begun to end, see `log/leavings.rs`, and whether it has SIGBUS
+    /// blocked, as far as the program knows, see `log/guard.rs`: a bit each.
+    marks: AtomicU32,
     /// Mapping that a `vfork` child has left in this thread's memory, see [`super::inherit`]; null
     /// for none.
     pub(crate) child_mapping: AtomicPtr<u8>,
@@ -63,6 +65,37 @@ pub(crate) struct Thread {
 }
 
 const _: () = assert!(size_of::<Thread>() == 512);
+
+/// Marks of a thread.
+const ENDED: u32 = 1;
+const BLOCKED: u32 = 2;
+
+impl Thread {
+    fn mark(&self, mark: u32, is_set: bool) {
+        let others = self.marks.load(Relaxed) & !mark;
+        self.marks.store(others | if is_set { mark } else { 0 }, Relaxed);
+    }
+
+    /// Whether the thread has begun to end.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.marks.load(Relaxed) & ENDED != 0
+    }
+
+    /// Says whether the thread has begun to end.
+    pub(crate) fn say_ended(&self, has_ended: bool) {
+        self.mark(ENDED, has_ended);
+    }
+
+    /// Whether the thread has SIGBUS blocked, as far as the program knows.
+    pub(crate) fn has_blocked(&self) -> bool {
+        self.marks.load(Relaxed) & BLOCKED != 0
+    }
+
+    /// Says whether the thread has SIGBUS blocked, as far as the program knows.
+    pub(crate) fn say_blocked(&self, has_blocked: bool) {
+        self.mark(BLOCKED, has_blocked);
+    }
+}
 
 #[cfg(not(feature = "injected"))]
 core::arch::global_asm!(

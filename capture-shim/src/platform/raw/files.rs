@@ -121,6 +121,48 @@ impl Descriptor {
         unsafe { call(libc::SYS_fallocate, [self.word(), 0, offset, length, 0, 0]) }
     }
 
+    /// Has a new file's blocks written in their place, on file systems that else write a copy, for
+    /// which there may be no room when a store through a mapping is to be kept. Those that are known
+    /// to write in place are not asked, and others refuse it.
+    pub(crate) fn keep_in_place(&self) {
+        const COMPRESSED: u64 = 0x4;
+        const NEVER_COMPRESSED: u64 = 0x400;
+        const IN_PLACE: u64 = 0x0080_0000;
+        if matches!(
+            self.file_system(),
+            libc::EXT4_SUPER_MAGIC | libc::XFS_SUPER_MAGIC | libc::TMPFS_MAGIC
+        ) {
+            return;
+        }
+        let mut flags = 0u64;
+        let call = |request: u64, flags: &mut u64| {
+            let flags = ptr::from_mut(flags) as usize;
+            // SAFETY: the kernel reads or writes one word.
+            unsafe { call(libc::SYS_ioctl, [self.word(), request as usize, flags, 0, 0, 0]) == 0 }
+        };
+        if call(libc::FS_IOC_GETFLAGS, &mut flags) {
+            let compression = COMPRESSED | NEVER_COMPRESSED;
+            if flags & compression != 0 {
+                // As inherited from the directory. The two exclude each other.
+                flags &= !compression;
+                call(libc::FS_IOC_SETFLAGS, &mut flags);
+            }
+            flags |= IN_PLACE;
+            call(libc::FS_IOC_SETFLAGS, &mut flags);
+        }
+    }
+
+    /// Kind of the file system, by its magic number; 0 where the kernel does not say.
+    #[inline(never)]
+    fn file_system(&self) -> i64 {
+        // SAFETY: a struct of numbers may be all zeros.
+        let mut about: libc::statfs = unsafe { core::mem::zeroed() };
+        let place = ptr::from_mut(&mut about) as usize;
+        // SAFETY: the kernel fills the struct.
+        let result = unsafe { call(libc::SYS_fstatfs, [self.word(), place, 0, 0, 0, 0]) };
+        if result == 0 { about.f_type as i64 } else { 0 }
+    }
+
     /// Maps a part of the file, shared.
     pub(crate) fn map(&self, offset: usize, length: usize) -> Result<*mut u8, isize> {
         map(length, USABLE, libc::MAP_SHARED, self.number, offset)

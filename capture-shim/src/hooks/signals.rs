@@ -1,0 +1,153 @@
+//! Actions on signals, and masks, as far as the log's guard needs SIGBUS for itself
+//! (`log/guard.rs`): the program sets its own and is told its own.
+
+use core::ffi::{c_int, c_long, c_void};
+use core::mem::offset_of;
+
+use libc::SIGBUS;
+
+use crate::c_library::types;
+use crate::log::{confinement, guard};
+use crate::platform::raw::{self, Action};
+
+/// Whether a set of the program has SIGBUS in it. Null is none, and one that leads nowhere is for
+/// the kernel to refuse.
+fn has_it(set: *const u64) -> bool {
+    // SAFETY: just found readable; signals up to 64 are in the first word.
+    !set.is_null() && raw::is_readable(set) && unsafe { *set } & guard::BIT != 0
+}
+
+/// Takes note of the action that the program has just set for a signal, which has SIGBUS blocked
+/// meanwhile if it is `masking`: puts the guard in its place, or lets the guard's faults through. A
+/// `vfork` child has actions of its own, but its parent's memory.
+fn is_set(signal: c_int, masking: bool) {
+    if confinement::is_aside() {
+        return;
+    }
+    if signal != SIGBUS {
+        guard::note_mask(signal, masking);
+    }
+    match (guard::is_on(), signal) {
+        (false, _) => {}
+        (true, SIGBUS) => guard::take_over(),
+        (true, _) => guard::keep_open(signal),
+    }
+}
+
+/// # Safety
+/// As `sigaction`.
+pub(crate) unsafe fn sigaction(
+    real: types::sigaction,
+    signal: c_int,
+    new: *const c_void,
+    old: *mut c_void,
+) -> c_int {
+    let was_masking = guard::is_masking(signal);
+    let place_of_mask = new.wrapping_byte_add(offset_of!(libc::sigaction, sa_mask));
+    // Before the call: the two may be one place.
+    let masking = !new.is_null() && has_it(place_of_mask.cast());
+    // SAFETY: the program's own call; libc has written what was in force.
+    unsafe {
+        let result = real(signal, new, old);
+        if result != 0 {
+            return result;
+        }
+        if guard::is_on()
+            && let Some(old) = old.cast::<libc::sigaction>().as_mut()
+        {
+            let mask = (&raw mut old.sa_mask).cast::<u64>();
+            if let Some(program) = guard::in_place_of(old.sa_sigaction) {
+                old.sa_sigaction = program.handler;
+                old.sa_flags = program.flags as c_int;
+                mask.write(program.mask);
+            } else if was_masking {
+                *mask |= guard::BIT;
+            }
+        }
+        if !new.is_null() {
+            is_set(signal, masking);
+        }
+        result
+    }
+}
+
+/// # Safety
+/// As `signal` and its kin.
+pub(crate) unsafe fn signal(real: types::signal, signal: c_int, handler: usize) -> usize {
+    // SAFETY: the program's own call.
+    let old = unsafe { real(signal, handler) };
+    if old == libc::SIG_ERR {
+        return old;
+    }
+    let program = guard::in_place_of(old).map_or(old, |program| program.handler);
+    is_set(signal, false);
+    program
+}
+
+/// # Safety
+/// As `sigprocmask` or `pthread_sigmask`.
+pub(crate) unsafe fn mask(
+    real: types::sigprocmask,
+    how: c_int,
+    new: *const c_void,
+    old: *mut c_void,
+) -> c_int {
+    let was_blocked = guard::is_on() && guard::is_blocked();
+    // Before the call: the two may be one place.
+    let has_it = guard::is_on() && has_it(new.cast());
+    // SAFETY: the program's own call.
+    let result = unsafe { real(how, new, old) };
+    if !guard::is_on() || result != 0 {
+        return result;
+    }
+    // SAFETY: libc has written the set.
+    if let Some(old) = unsafe { old.cast::<u64>().as_mut() }
+        && was_blocked
+    {
+        *old |= guard::BIT;
+    }
+    if !new.is_null() && !confinement::is_aside() {
+        match how {
+            libc::SIG_SETMASK => guard::mask_changed(has_it),
+            libc::SIG_BLOCK if has_it => guard::mask_changed(true),
+            libc::SIG_UNBLOCK if has_it => guard::mask_changed(false),
+            _ => {}
+        }
+    }
+    result
+}
+
+/// Makes the system call `rt_sigaction` for the program.
+///
+/// # Safety
+/// `call` is the program's own, with these arguments.
+pub(crate) unsafe fn by_number(
+    signal: c_int,
+    new: c_long,
+    old: c_long,
+    call: impl FnOnce() -> c_long,
+) -> c_long {
+    let was_masking = guard::is_masking(signal);
+    let place = core::ptr::with_exposed_provenance::<Action>(new as usize);
+    // Before the call: the two may be one place.
+    let masking = new != 0 && has_it(place.wrapping_byte_add(offset_of!(Action, mask)).cast());
+    let result = call();
+    if result != 0 {
+        return result;
+    }
+    let old: *mut Action = core::ptr::with_exposed_provenance_mut(old as usize);
+    if guard::is_on()
+        // SAFETY: the kernel has written what was in force.
+        && let Some(old) = unsafe { old.as_mut() }
+    {
+        if let Some(program) = guard::in_place_of(old.handler) {
+            *old = program;
+        } else if was_masking {
+            old.mask |= guard::BIT;
+        }
+    }
+    if new != 0 {
+        is_set(signal, masking);
+    }
+    result
+}

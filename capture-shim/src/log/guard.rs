@@ -1,0 +1,257 @@
+//! Guard against faults in the log's memory: the program lives on where the kernel can give a page
+//! of the log no more.
+//!
+//! A store into a mapped file is answered by SIGBUS where the file was cut meanwhile, where its file
+//! system copies what is written and has no room for the copy, or where its disk or server has
+//! failed. So from a log's beginning on the signal's handler is one of the library's. A fault in the
+//! log's own memory has private memory put in its place there; then the log grows no further, and
+//! what is not written is counted. All else goes to the program's own action, which is kept here,
+//! and which the program finds whenever it asks (`hooks/signals.rs`).
+//! [Decision 0128](../../../docs/decisions/0128-a-guard-against-sigbus.md) says why.
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::Ordering::{Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+
+use libc::{SA_NODEFER, SA_ONSTACK, SA_RESETHAND, SA_RESTART, SA_SIGINFO, SIGBUS, siginfo_t};
+use socket_log::layout::lost;
+
+use super::{causes, segment};
+use crate::platform::raw::{self, Action, PAGE};
+use crate::state::{self, State, thread};
+
+/// Program's own action on SIGBUS.
+struct ProgramAction {
+    handler: AtomicUsize,
+    flags: AtomicU64,
+    restorer: AtomicUsize,
+    mask: AtomicU64,
+}
+
+/// Program's own action. A child has it, too, and so it has the guard.
+static PROGRAM: ProgramAction = ProgramAction {
+    handler: AtomicUsize::new(libc::SIG_DFL),
+    flags: AtomicU64::new(0),
+    restorer: AtomicUsize::new(0),
+    mask: AtomicU64::new(0),
+};
+
+/// Whether this process, or one that it comes from, has had a log to be guarded.
+static WANTED: AtomicBool = AtomicBool::new(false);
+
+/// Signals in whose handlers the program has SIGBUS blocked, as far as it knows, a bit each.
+static MASKING: AtomicU64 = AtomicU64::new(0);
+
+/// Largest number of a signal.
+const MAX_SIGNAL: c_int = 64;
+
+/// SIGBUS in a set of signals.
+pub(crate) const BIT: u64 = raw::bit(SIGBUS);
+
+/// Type of a handler.
+type Handler = unsafe extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
+
+/// Whether the program's action is kept here.
+#[inline]
+pub(crate) fn is_on() -> bool {
+    WANTED.load(Relaxed)
+}
+
+/// Begins to guard the log. In an image without libc nobody would tell of the program's own action,
+/// and it would get that of a library which is gone later.
+pub(crate) fn begin() {
+    if cfg!(feature = "injected") || WANTED.swap(true, Relaxed) {
+        return;
+    }
+    take_over();
+    let masking = MASKING.load(Relaxed);
+    (1..=MAX_SIGNAL).filter(|signal| masking & raw::bit(*signal) != 0).for_each(keep_open);
+}
+
+/// Notes whether the program's handler of `signal` has SIGBUS blocked while it runs. Nearly all
+/// programs have none that has, and then nothing is to be asked when a log begins.
+pub(crate) fn note_mask(signal: c_int, is_masking: bool) {
+    if is_masking {
+        MASKING.fetch_or(raw::bit(signal), Relaxed);
+    } else {
+        MASKING.fetch_and(!raw::bit(signal), Relaxed);
+    }
+}
+
+/// Lets faults of the calling thread reach the guard: where SIGBUS is blocked, they end the process.
+pub(crate) fn begin_thread() {
+    if is_on() {
+        let before = raw::change_mask(libc::SIG_UNBLOCK, BIT);
+        thread::current().say_blocked(before & BIT != 0);
+    }
+}
+
+/// Lets faults reach the guard while the program's handler of another signal runs: it may send.
+pub(crate) fn keep_open(signal: c_int) {
+    let is_handler = |action: &Action| ![libc::SIG_DFL, libc::SIG_IGN].contains(&action.handler);
+    if is_masking(signal)
+        && let Some(mut action) = raw::action(signal).filter(is_handler)
+    {
+        action.mask &= !BIT;
+        // SAFETY: the program's own handler.
+        unsafe { raw::set_action(signal, &action) };
+    }
+}
+
+/// Whether the program has SIGBUS blocked while its handler of `signal` runs, as far as it knows.
+pub(crate) fn is_masking(signal: c_int) -> bool {
+    (1..=MAX_SIGNAL).contains(&signal) && MASKING.load(Relaxed) & raw::bit(signal) != 0
+}
+
+/// Lets faults reach the guard behind a change of the calling thread's mask: the program has blocked
+/// SIGBUS, or no longer. It is told what it knows.
+pub(crate) fn mask_changed(is_blocked: bool) {
+    thread::current().say_blocked(is_blocked);
+    if is_blocked {
+        raw::change_mask(libc::SIG_UNBLOCK, BIT);
+    }
+}
+
+/// Whether the calling thread has blocked SIGBUS, as far as the program knows.
+pub(crate) fn is_blocked() -> bool {
+    thread::current().has_blocked()
+}
+
+/// Takes the action that is in force for the program's own, and puts the guard in its place. A
+/// program that ignores the signal hands that on to programs that it becomes; it has no guard.
+pub(crate) fn take_over() {
+    let default = Action { handler: libc::SIG_DFL, flags: 0, restorer: 0, mask: 0 };
+    // SAFETY: this is a handler.
+    let Some(found) = (unsafe { raw::replace_action(SIGBUS, &guarding(&default)) }) else { return };
+    if found.handler == own_handler() {
+        // It stood there already, in the form that the program's own action asks for.
+        let program = program();
+        if program.handler != libc::SIG_DFL {
+            // SAFETY: this is a handler.
+            unsafe { raw::set_action(SIGBUS, &guarding(&program)) };
+        }
+        return;
+    }
+    if found.handler == libc::SIG_IGN {
+        // SAFETY: no handler.
+        unsafe { raw::set_action(SIGBUS, &found) };
+        return;
+    }
+    PROGRAM.flags.store(found.flags, Relaxed);
+    PROGRAM.mask.store(found.mask, Relaxed);
+    PROGRAM.restorer.store(found.restorer, Relaxed);
+    PROGRAM.handler.store(found.handler, Release);
+    if found.handler != libc::SIG_DFL {
+        // SAFETY: this is a handler.
+        unsafe { raw::set_action(SIGBUS, &guarding(&found)) };
+    }
+}
+
+/// Guard's action in the place of `program`'s. A fault may come while it runs, too.
+fn guarding(program: &Action) -> Action {
+    let (flag, restorer) = raw::way_back();
+    let kept = match program.handler {
+        libc::SIG_DFL => SA_ONSTACK | SA_RESTART,
+        _ => program.flags as c_int & (SA_ONSTACK | SA_RESTART),
+    };
+    Action {
+        handler: own_handler(),
+        flags: (kept | SA_SIGINFO | SA_NODEFER) as u64 | flag,
+        restorer,
+        mask: program.mask & !BIT,
+    }
+}
+
+/// Address of the guard's handler.
+fn own_handler() -> usize {
+    on_fault as *const () as usize
+}
+
+/// Program's action, where what the kernel has is the guard's `handler`.
+pub(crate) fn in_place_of(handler: usize) -> Option<Action> {
+    (handler == own_handler()).then(program)
+}
+
+/// Program's own action.
+fn program() -> Action {
+    Action {
+        handler: PROGRAM.handler.load(Relaxed),
+        flags: PROGRAM.flags.load(Relaxed),
+        restorer: PROGRAM.restorer.load(Relaxed),
+        mask: PROGRAM.mask.load(Relaxed),
+    }
+}
+
+/// Handler of SIGBUS.
+unsafe extern "C" fn on_fault(signal: c_int, about: *mut siginfo_t, context: *mut c_void) {
+    // SAFETY: what the kernel says of the signal.
+    let (code, address) = unsafe { ((*about).si_code, (*about).si_addr().addr()) };
+    // Codes up to 0 are of signals that a process sends.
+    let is_mended = code > 0 && state::current().is_some_and(|state| mend(state, address));
+    if is_mended {
+        return;
+    }
+    // SAFETY: as the kernel called.
+    unsafe {
+        if code <= 0 && is_blocked() {
+            // The program waits for it elsewhere. It stays blocked from here on.
+            raw::change_mask(libc::SIG_BLOCK, BIT);
+            let mask = &raw mut (*context.cast::<libc::ucontext_t>()).uc_sigmask;
+            *mask.cast::<u64>() |= BIT;
+            raw::send_again(signal, about);
+        } else {
+            pass_on(signal, about, context);
+        }
+    }
+}
+
+/// Puts private memory in the place of the log's page around `address`, if it is one, and ends the
+/// log's growth. False where it is no page of the log.
+fn mend(state: &State, address: usize) -> bool {
+    let page = address & !(PAGE - 1);
+    if !segment::has(state, address)
+        || !raw::replace_by_nothing(core::ptr::with_exposed_provenance_mut(page), PAGE)
+    {
+        return false;
+    }
+    // What cannot be written any more is counted, where that page is still to be had.
+    causes::stop(state, lost::NO_SPACE);
+    thread::current().cursor.store(0, Relaxed);
+    // SAFETY: null or a mapping that is never removed; a fault there is mended likewise.
+    if let Some(header) = unsafe { state.header.load(Relaxed).as_ref() } {
+        header.lost[lost::NO_SPACE].fetch_add(1, Relaxed);
+    }
+    true
+}
+
+/// Has done what the program's own action says.
+///
+/// # Safety
+/// The arguments are those of a handler.
+unsafe fn pass_on(signal: c_int, about: *mut siginfo_t, context: *mut c_void) {
+    let program = program();
+    if program.handler == libc::SIG_DFL {
+        // The instruction that has failed is run again, and fails at its own place, which is what a
+        // core dump has to show. A signal that was sent comes again, too.
+        WANTED.store(false, Relaxed);
+        // SAFETY: the default needs no handler; `about` is the kernel's.
+        unsafe {
+            raw::set_action(signal, &program);
+            if (*about).si_code <= 0 {
+                raw::change_mask(libc::SIG_BLOCK, BIT);
+                raw::send_again(signal, about);
+            }
+        }
+        return;
+    }
+    if program.flags as c_int & SA_RESETHAND != 0 {
+        PROGRAM.handler.store(libc::SIG_DFL, Relaxed);
+    }
+    if program.flags as c_int & SA_NODEFER == 0 {
+        // As the kernel would have; what was blocked before is so again behind the handler.
+        raw::change_mask(libc::SIG_BLOCK, BIT);
+    }
+    // SAFETY: the program's own handler, with what the kernel gave; one of a single argument does
+    // not look at the others.
+    unsafe { core::mem::transmute::<usize, Handler>(program.handler)(signal, about, context) };
+}

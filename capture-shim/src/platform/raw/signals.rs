@@ -1,0 +1,97 @@
+//! Actions on signals, and the calling thread's mask.
+
+use core::ffi::c_int;
+use core::ptr;
+
+use super::call::call;
+
+/// What is to happen at a signal, as the kernel has it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Action {
+    /// Function, [`libc::SIG_DFL`] or [`libc::SIG_IGN`].
+    pub(crate) handler: usize,
+    pub(crate) flags: u64,
+    pub(crate) restorer: usize,
+    /// Signals that are blocked meanwhile, a bit each.
+    pub(crate) mask: u64,
+}
+
+/// Size of the kernel's sets of signals, in bytes.
+const SET: usize = size_of::<u64>();
+
+/// Bit of a signal in a set.
+pub(crate) const fn bit(signal: c_int) -> u64 {
+    1 << (signal - 1)
+}
+
+/// Action on a signal; `None` where the process may not ask.
+pub(crate) fn action(signal: c_int) -> Option<Action> {
+    let mut action = Action { handler: 0, flags: 0, restorer: 0, mask: 0 };
+    let arguments = [signal as usize, 0, ptr::from_mut(&mut action) as usize, SET, 0, 0];
+    // SAFETY: the kernel fills the struct.
+    (unsafe { call(libc::SYS_rt_sigaction, arguments) } == 0).then_some(action)
+}
+
+/// Sets the action on a signal, and returns the one before; `None` where that is refused.
+///
+/// # Safety
+/// The handler is one.
+pub(crate) unsafe fn replace_action(signal: c_int, action: &Action) -> Option<Action> {
+    let mut old = Action { handler: 0, flags: 0, restorer: 0, mask: 0 };
+    let (new, old_place) = (ptr::from_ref(action) as usize, ptr::from_mut(&mut old) as usize);
+    let arguments = [signal as usize, new, old_place, SET, 0, 0];
+    // SAFETY: the kernel reads one struct and fills the other; the caller answers for the handler.
+    (unsafe { call(libc::SYS_rt_sigaction, arguments) } == 0).then_some(old)
+}
+
+/// Sets the action on a signal, where that is not refused.
+///
+/// # Safety
+/// The handler is one.
+pub(crate) unsafe fn set_action(signal: c_int, action: &Action) {
+    // SAFETY: as the caller says.
+    unsafe { replace_action(signal, action) };
+}
+
+/// Blocks or unblocks (`SIG_BLOCK`, `SIG_UNBLOCK`) signals in the calling thread, and returns the
+/// ones that were blocked before.
+pub(crate) fn change_mask(how: c_int, set: u64) -> u64 {
+    let mut old = 0u64;
+    let (new, old_place) = (ptr::from_ref(&set) as usize, ptr::from_mut(&mut old) as usize);
+    // SAFETY: the kernel reads one set and writes the other.
+    unsafe { call(libc::SYS_rt_sigprocmask, [how as usize, new, old_place, SET, 0, 0]) };
+    old
+}
+
+/// Sends the calling thread a signal that it was sent before, with what was said of it.
+///
+/// # Safety
+/// `about` is what the kernel gave to a handler.
+pub(crate) unsafe fn send_again(signal: c_int, about: *const libc::siginfo_t) {
+    // SAFETY: take nothing.
+    let [process, thread] =
+        [libc::SYS_getpid, libc::SYS_gettid].map(|number| unsafe { call(number, [0; 6]) } as usize);
+    let arguments = [process, thread, signal as usize, about as usize, 0, 0];
+    // SAFETY: the kernel reads what it has written.
+    unsafe { call(libc::SYS_rt_tgsigqueueinfo, arguments) };
+}
+
+/// Flag and function by which the kernel is told how a handler returns, as this processor needs
+/// them. Debuggers and unwinders know the function by its bytes.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn way_back() -> (u64, usize) {
+    /// Instructions by which libc's handlers return: `mov rax, 15; syscall`.
+    #[unsafe(naked)]
+    unsafe extern "C" fn restore() {
+        core::arch::naked_asm!(".byte 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05")
+    }
+    const SA_RESTORER: u64 = 0x0400_0000;
+    (SA_RESTORER, restore as *const () as usize)
+}
+
+/// Flag and function by which the kernel is told how a handler returns: it knows by itself.
+#[cfg(target_arch = "aarch64")]
+pub(crate) fn way_back() -> (u64, usize) {
+    (0, 0)
+}

@@ -1,0 +1,356 @@
+//! A log whose memory the kernel can no more keep: its file is cut or replaced, its disk is full and
+//! copies what is written, or has failed. The program runs on as it would alone, and its own SIGBUS
+//! is its own.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use end_to_end::capture::{Recording, program, python, resources_library, successful};
+use end_to_end::sockcap;
+use socket_log::layout::lost;
+
+/// Sends and receives a byte, many times, and does something in between.
+const MEANWHILE: &str = "import glob, os, socket, subprocess, sys\n\
+                         a, b = socket.socketpair()\n\
+                         for n in range(100000):\n    \
+                             if n == 1000: log = glob.glob(sys.argv[2] + '/*.sclog')[0]; exec(sys.argv[1])\n    \
+                             a.send(b'x'); b.recv(1)\n\
+                         os.write(1, b'unharmed\\n')";
+
+/// Runs that with `action`.
+fn meanwhile(recording: &Recording, action: &str) -> Output {
+    let mut command = recording.command(python());
+    command.args(["-c", MEANWHILE, action]).arg(recording.data().join("hosts/host"));
+    command.output().unwrap()
+}
+
+/// Runs it, and has it end as ever.
+#[track_caller]
+fn is_unharmed(recording: &Recording, action: &str) {
+    let output = meanwhile(recording, action);
+    let (status, said) = (output.status, String::from_utf8_lossy(&output.stderr));
+    assert!(status.success() && output.stdout == b"unharmed\n", "{action}: {status}: {said}");
+}
+
+#[test]
+fn a_log_that_is_cut_or_replaced_while_it_is_written_harms_nobody() {
+    for action in [
+        "os.truncate(log, 0)",
+        "os.truncate(log, 5000)",
+        // As `copytruncate` of logrotate does, and as one might at a shell.
+        "subprocess.run(['cp', log, log + '.1']); os.truncate(log, 0)",
+        "subprocess.run(['sh', '-c', ': > \"$1\"', 'sh', log])",
+        "os.truncate(log, 0); os.fork()",
+        "os.truncate(log, 0); os.truncate(log, 1 << 20)",
+        "os.unlink(log); open(log, 'w').close()",
+        "os.rename(log, log + '.1'); os.mkfifo(log)",
+        "os.rename(log, log + '.1'); os.symlink('/dev/null', log)",
+    ] {
+        let recording = Recording::new();
+        let output = meanwhile(&recording, action);
+        let said = String::from_utf8_lossy(&output.stdout);
+        let times = 1 + usize::from(action.contains("fork"));
+        assert_eq!(said, "unharmed\n".repeat(times), "{action}: {}", output.status);
+        assert!(output.status.success(), "{action}: {}", output.status);
+    }
+}
+
+#[test]
+fn another_file_in_a_logs_place_is_not_written() {
+    let recording = Recording::new();
+    let action = "os.rename(log, log + '.1'); f = open(log, 'w'); f.write('mine'); f.close()";
+    is_unharmed(&recording, action);
+    let directory = recording.data().join("hosts/host");
+    let files = fs::read_dir(directory).unwrap().map(|file| file.unwrap().path());
+    let (old, new): (Vec<_>, Vec<_>) =
+        files.partition(|path| path.extension().is_some_and(|extension| extension == "1"));
+    assert_eq!(fs::read(&new[0]).unwrap(), b"mine");
+    let log = old[0].with_file_name("1-1.sclog");
+    fs::remove_file(&new[0]).unwrap();
+    fs::rename(&old[0], &log).unwrap();
+    assert!(recording.log().log.header().lost[lost::REFUSED] > 100_000, "and that is counted");
+}
+
+/// What `bus` prints and how it ends, alone and recorded.
+fn alone_and_recorded(arguments: &[&str]) -> [(String, Option<i32>, Option<i32>); 2] {
+    let recording = Recording::new();
+    let bus = recording.compile("bus");
+    let alone = {
+        let mut command = Command::new(&bus);
+        command.current_dir(recording.file(""));
+        command
+    };
+    [alone, recording.command(&bus)].map(|mut command| {
+        let output = command.args(arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        (said, output.status.code(), output.status.signal())
+    })
+}
+
+#[test]
+fn a_program_is_told_the_actions_and_masks_that_it_has_set() {
+    let [alone, recorded] = alone_and_recorded(&["view"]);
+    assert!(alone.1 == Some(0) && alone.0.contains("waited: 0 7"), "{alone:?}");
+    assert_eq!(recorded, alone);
+}
+
+#[test]
+fn a_fault_of_the_programs_own_does_to_it_what_it_did() {
+    for what in ["own", "sent"] {
+        for how in ["default", "siginfo", "nodefer", "stack", "once", "signal"] {
+            let [alone, recorded] = alone_and_recorded(&[what, how]);
+            assert!(alone.0.contains("handler of 7") || alone.2 == Some(7), "{alone:?}");
+            assert_eq!(recorded, alone, "{what} {how}");
+        }
+    }
+}
+
+#[test]
+fn a_log_that_is_cut_harms_no_program_whatever_it_does_with_the_signal() {
+    let hows = [
+        "default", "siginfo", "early", "stack", "signal", "blocked", "masked", "handler", "thread",
+    ];
+    let recording = Recording::new();
+    let bus = recording.compile("bus");
+    for how in hows {
+        for resources in [false, true] {
+            let recording = Recording::new();
+            let mut command = recording.command(&bus);
+            if resources {
+                command.env("LD_PRELOAD", resources_library());
+            }
+            command.args(["cut", how]).arg(recording.data().join("hosts/host"));
+            let output = command.output().unwrap();
+            assert_eq!(
+                (output.status.code(), String::from_utf8_lossy(&output.stdout).as_ref()),
+                (Some(0), "unharmed\n"),
+                "{how}: {}",
+                output.status
+            );
+        }
+    }
+}
+
+/// Servers, run until they are dropped.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Killed, a server would leave its workers.
+        let _ = Command::new("kill").arg(self.0.id().to_string()).status();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn servers_answer_when_their_logs_were_cut() {
+    let recording = Recording::new();
+    let port = free_port();
+    let configuration = recording.file("nginx.conf");
+    let root = recording.file("");
+    let text = format!(
+        "daemon off; worker_processes 2; pid {0}/nginx.pid; error_log {0}/error.log;\n\
+         events {{}}\n\
+         http {{ access_log off; server {{ listen 127.0.0.1:{port}; location / {{ return 200 'well'; }} }} }}",
+        root.display()
+    );
+    fs::write(&configuration, text).unwrap();
+    let socket = recording.file("redis.sock");
+    let nginx = recording
+        .command(program("nginx"))
+        .arg("-c")
+        .arg(&configuration)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let redis = recording
+        .command(program("redis-server"))
+        .args(["--port", "0", "--save", "", "--unixsocket"])
+        .arg(&socket)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut servers = [Server(nginx), Server(redis)];
+    let web = || {
+        let output = Command::new(program("curl"))
+            .args(["-s", "-m", "5", &format!("http://127.0.0.1:{port}/")])
+            .output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let cache = || {
+        let output = Command::new(program("redis-cli"))
+            .arg("-s")
+            .arg(&socket)
+            .args(["set", "key", "value"])
+            .output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    await_answer(|| web() == "well" && cache() == "OK\n");
+    let logs =
+        || fs::read_dir(recording.data().join("hosts/host")).unwrap().map(|log| log.unwrap());
+    // The workers may not have begun theirs with the first request.
+    let cut = || {
+        for log in logs() {
+            fs::File::options().write(true).open(log.path()).unwrap().set_len(0).unwrap();
+        }
+    };
+    assert!(logs().count() >= 2);
+    for _ in 0..20 {
+        cut();
+        for _ in 0..10 {
+            assert_eq!((web().as_str(), cache().as_str()), ("well", "OK\n"));
+        }
+    }
+    for server in &mut servers {
+        assert_eq!(server.0.try_wait().unwrap(), None, "it lives");
+    }
+}
+
+/// A port that nobody uses at this moment.
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Waits until something is so. A machine with much other work may begin servers late.
+fn await_answer(is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "no answer within a minute");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// File system in a file, mounted over the data directory as long as it lives.
+struct Disk {
+    mounted: PathBuf,
+}
+
+impl Disk {
+    /// Makes one, or prints why there is none on this machine: it cannot mount files, or its kernel
+    /// does not know the file system. Then a log that is cut, in the tests above, has the same
+    /// guard.
+    fn mount(recording: &Recording, kind: &str, make: &[&str]) -> Option<Disk> {
+        let image = recording.file("disk");
+        fs::File::create(&image).unwrap().set_len(400 << 20).unwrap();
+        let tool = program(&format!("mkfs.{kind}"));
+        successful(Command::new(tool).args(make).arg(&image));
+        fs::create_dir_all(recording.data()).unwrap();
+        let output = Command::new(program("mount"))
+            .args(["-o", "loop", "-t", kind])
+            .arg(&image)
+            .arg(recording.data())
+            .output()
+            .unwrap();
+        if output.status.success() {
+            return Some(Disk { mounted: recording.data() });
+        }
+        let why = String::from_utf8_lossy(&output.stderr);
+        println!("no {kind} here, the guard is tested by logs that are cut alone: {why}");
+        None
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.mounted).status();
+    }
+}
+
+/// Python: fills the disk, to the last block, and has what was written so far kept.
+const FILL: &str = "\nroot = os.environ['SOCKCAP_DIR']\n\
+                    with open(root + '/fill', 'wb', buffering=0) as f:\n    \
+                        size = 1 << 30\n    \
+                        while size >= 4096:\n        \
+                            try: os.posix_fallocate(f.fileno(), f.seek(0, 2), size)\n        \
+                            except OSError: size //= 2\n\
+                    try:\n    \
+                        with open(root + '/rest', 'wb', buffering=0) as f:\n        \
+                            while f.write(bytes(4096)): pass\n\
+                    except OSError: pass\n\
+                    os.system('sync -f ' + root)\n";
+
+#[test]
+fn a_full_disk_that_copies_what_is_written_harms_nobody() {
+    let recording = Recording::new();
+    let Some(disk) = Disk::mount(&recording, "btrfs", &["-q"]) else { return };
+    is_unharmed(&recording, FILL);
+    let log = recording.log();
+    let count = log.log.header().lost;
+    assert_eq!(count.iter().sum::<u64>(), count[lost::NO_SPACE], "for this cause alone");
+    assert!(count[lost::NO_SPACE] > 100_000, "{count:?}");
+    assert_eq!(log.damage, []);
+    let marks = successful(Command::new(program("lsattr")).arg(log.log.path()));
+    assert!(marks.split(' ').next().unwrap().contains('C'), "it is written in place: {marks}");
+    let info = successful(Command::new(sockcap()).arg("info").arg("-d").arg(recording.data()));
+    assert!(info.contains("disk full"), "{info}");
+    drop(disk);
+}
+
+#[test]
+fn a_full_disk_with_a_snapshot_of_the_log_harms_nobody() {
+    let recording = Recording::new();
+    let Some(disk) = Disk::mount(&recording, "btrfs", &["-q"]) else { return };
+    let hosts = recording.data().join("hosts");
+    successful(Command::new(program("btrfs")).args(["-q", "subvolume", "create"]).arg(&hosts));
+    // From then on each block is copied before it is written.
+    let snapshot = "subprocess.run(['btrfs', '-q', 'subvolume', 'snapshot', \
+                    os.environ['SOCKCAP_DIR'] + '/hosts', os.environ['SOCKCAP_DIR'] + '/kept'], \
+                    check=True)";
+    is_unharmed(&recording, &(snapshot.to_owned() + FILL));
+    drop(disk);
+}
+
+#[test]
+fn a_full_disk_with_a_copy_that_shares_the_logs_blocks_harms_nobody() {
+    let recording = Recording::new();
+    let Some(disk) = Disk::mount(&recording, "xfs", &["-q"]) else { return };
+    let copy = "subprocess.run(['cp', '--reflink=always', log, os.environ['SOCKCAP_DIR'] + '/c'], \
+                check=True)";
+    is_unharmed(&recording, &(copy.to_owned() + FILL));
+    drop(disk);
+}
+
+#[test]
+fn a_disk_that_fails_harms_nobody() {
+    let recording = Recording::new();
+    let Some(disk) = Disk::mount(&recording, "xfs", &["-q"]) else { return };
+    // The kernel's own way to test that: nothing reaches the disk from here on.
+    let fail = "import fcntl, struct; root = os.open(os.environ['SOCKCAP_DIR'], os.O_RDONLY)\n\
+                fcntl.ioctl(root, 0x8004587d, struct.pack('I', 2)); os.close(root)";
+    is_unharmed(&recording, fail);
+    drop(disk);
+}
+
+#[test]
+fn servers_answer_on_a_full_disk() {
+    let recording = Recording::new();
+    let Some(disk) = Disk::mount(&recording, "btrfs", &["-q"]) else { return };
+    let socket = recording.file("redis.sock");
+    let redis = recording
+        .command(program("redis-server"))
+        .args(["--port", "0", "--save", "", "--unixsocket"])
+        .arg(&socket)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut server = Server(redis);
+    let client = |requests: &str| {
+        let output = Command::new(program("redis-benchmark"))
+            .args(["-q", "-t", "set", "-n", requests, "-s"])
+            .arg(&socket)
+            .output()
+            .unwrap();
+        output.status.success()
+    };
+    await_answer(|| socket.exists() && client("100"));
+    let fill = format!("import os\n{FILL}");
+    successful(Command::new(python()).args(["-c", &fill]).env("SOCKCAP_DIR", recording.data()));
+    assert!(client("50000"), "it answers");
+    assert_eq!(server.0.try_wait().unwrap(), None, "it lives");
+    drop(server);
+    drop(disk);
+}
