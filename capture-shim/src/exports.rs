@@ -6,6 +6,8 @@ mod dlopen;
 mod injected;
 mod load;
 #[cfg(not(feature = "injected"))]
+mod sanitizer;
+#[cfg(not(feature = "injected"))]
 mod table;
 #[cfg(not(feature = "injected"))]
 mod tls;

@@ -15,12 +15,12 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Parser;
 use importers::how_to_run_strace;
 use message_trace::DataDir;
 use rustix::system::uname;
+use rustix::time::{ClockId, clock_gettime};
 use socket_log::layout::state;
 use socket_log::{Log, RecordingId};
 
@@ -116,7 +116,7 @@ impl Run for Record {
         let began = now();
         let recording = begin(&data)?;
         let status = run_under(&library, &directory, self, recording, injected.as_deref())?;
-        end(&data, began, recording, self, is_unseen);
+        end(&data, began, recording, self, is_unseen, Some(status));
         // A shell reports a signal in the same way.
         let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
         Ok(ExitCode::from(code as u8))
@@ -137,7 +137,7 @@ fn record_running(arguments: &Record, library: &Path) -> Result<ExitCode, Error>
         recording,
         options: arguments.library.variables(),
     })?;
-    end(&data, began, recording, arguments, false);
+    end(&data, began, recording, arguments, false, None);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -153,14 +153,21 @@ fn begin(data: &DataDir) -> Result<RecordingId, Error> {
 
 /// What is done at the end of a recording, with its logs and no others where it has rights that
 /// those have not who may put files there.
-fn end(data: &DataDir, began: i64, recording: RecordingId, arguments: &Record, is_unseen: bool) {
+fn end(
+    data: &DataDir,
+    began: i64,
+    recording: RecordingId,
+    arguments: &Record,
+    is_unseen: bool,
+    status: Option<ExitStatus>,
+) {
     let own = OwnLogs::of_recording(recording);
     if let Err(error) = own_logs::tell_left_out(data) {
         tell!("sockcap: warning: {error}");
     }
     tidy::tidy(data, &own);
     naming::name_what_ended(data, &own);
-    summarise(data, began, &own, arguments, is_unseen);
+    summarise(data, began, &own, arguments, is_unseen, status);
 }
 
 /// The data directory, which is there from now on, and its absolute path.
@@ -172,9 +179,11 @@ fn directory(arguments: &Record) -> Result<(DataDir, PathBuf), Error> {
     Ok((data, directory))
 }
 
-/// Nanoseconds since the Unix epoch.
+/// Nanoseconds since the Unix epoch, by the kernel's own clock: that of libc may be a faked one, and
+/// logs have the kernel's.
 fn now() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64)
+    let time = clock_gettime(ClockId::Realtime);
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
 /// How what is recorded can be had of a program that will not be seen, where there is a way.
@@ -340,9 +349,25 @@ fn preload(library: &Path) -> OsString {
     value
 }
 
+/// Words for how a command has ended.
+fn said(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("status {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => status.to_string(),
+    }
+}
+
 /// Says what this run left in the data directory; of a program that is unseen, the way out was said
 /// before.
-fn summarise(data: &DataDir, began: i64, own: &OwnLogs, arguments: &Record, is_unseen: bool) {
+fn summarise(
+    data: &DataDir,
+    began: i64,
+    own: &OwnLogs,
+    arguments: &Record,
+    is_unseen: bool,
+    status: Option<ExitStatus>,
+) {
     let (mut logs, mut processes, mut records, mut lost, mut size) = (0, 0, 0, 0u64, 0);
     for path in data.logs().unwrap_or_default() {
         let Ok(log) = Log::open(&path) else { continue };
@@ -365,10 +390,18 @@ fn summarise(data: &DataDir, began: i64, own: &OwnLogs, arguments: &Record, is_u
         );
         let why = match is_unseen {
             true => format!("{program} did not load libsockcap.so"),
-            false => format!(
-                "{program} and what it started used no socket, or could not write to {}",
-                data.path().display()
-            ),
+            false => {
+                let data = data.path().display();
+                let nothing = format!("used no socket, or could not write to {data}");
+                match status.filter(|status| !status.success()) {
+                    // What it said of that is the better reason.
+                    Some(status) => format!(
+                        "{program} ended with {}; it and what it started {nothing}",
+                        said(status)
+                    ),
+                    None => format!("{program} and what it started {nothing}"),
+                }
+            }
         };
         tell!("sockcap: nothing was recorded: {why}");
         return;
