@@ -35,6 +35,7 @@ pub(crate) mod rights;
 #[cfg(feature = "resources")]
 pub(crate) mod semaphores;
 pub(crate) mod send;
+pub(crate) mod signals;
 #[cfg(feature = "resources")]
 pub(crate) mod sleeps;
 pub(crate) mod stdio;

@@ -8,6 +8,7 @@ pub(crate) mod confinement;
 pub(crate) mod directory;
 pub(crate) mod family;
 mod goroutines;
+pub(crate) mod guard;
 mod heads;
 pub(crate) mod keep;
 pub(crate) mod leavings;

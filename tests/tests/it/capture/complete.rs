@@ -58,6 +58,11 @@ const TABLE: &[(&str, &str)] = &[
     ),
     ("libraries", "dlopen dlclose"),
     (
+        "signals",
+        "sigaction __sigaction signal bsd_signal ssignal sysv_signal __sysv_signal sigset sigprocmask pthread_sigmask",
+    ),
+    ("others", "__asan_default_options sockcap_library"),
+    (
         "tls",
         "SSL_read SSL_read_ex SSL_peek SSL_peek_ex SSL_write SSL_write_ex SSL_free gnutls_record_recv \
          gnutls_record_recv_seq gnutls_record_send gnutls_record_send2 gnutls_record_send_range gnutls_deinit \
