@@ -1,6 +1,7 @@
 //! Floor 1, the C library: interposed functions of libc, their types, and `errno`; and those of TLS
 //! libraries.
 
+mod c_name;
 pub(crate) mod errno;
 pub(crate) mod functions;
 mod interposed;

@@ -11,6 +11,7 @@ use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicPtr};
 
+use super::c_name::c_name;
 use super::interposed::interposed;
 use super::{errno, linker, objects};
 
@@ -46,8 +47,8 @@ impl Function {
     }
 }
 
-/// Finds the function of this name in the libraries behind this one: by the list of all libraries as
-/// this one is loaded, and later by the dynamic linker, since libraries come and go then.
+/// Finds the function of this name in the libraries behind this one: by the list of all libraries
+/// as this one is loaded, and later by the dynamic linker, since libraries come and go then.
 ///
 /// # Safety
 /// As `dlsym`.
@@ -85,14 +86,6 @@ macro_rules! real {
     };
 }
 pub(crate) use real;
-
-/// Name with the zero byte that ends it.
-pub(super) const fn c_name(name: &'static str) -> &'static CStr {
-    match CStr::from_bytes_with_nul(name.as_bytes()) {
-        Ok(name) => name,
-        Err(_) => c"",
-    }
-}
 
 /// Defines one function.
 macro_rules! define_function {

@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use libc::{Dl_info, pthread_mutex_t, pthread_mutexattr_t};
 
-use super::functions::c_name;
+use super::c_name::c_name;
 use super::objects;
 
 /// Function of libc or of the dynamic linker, by name.

@@ -1,4 +1,5 @@
-//! Object in memory (the program, a library, the kernel's own one), and the symbols that it defines.
+//! Object in memory (the program, a library, the kernel's own one), and the symbols that it
+//! defines.
 
 use core::ffi::{CStr, c_char, c_void};
 use core::mem::transmute;
