@@ -1,13 +1,13 @@
 //! Guard against faults in the log's memory: the program lives on where the kernel can give a page
 //! of the log no more.
 //!
-//! A store into a mapped file is answered by SIGBUS where the file was cut meanwhile, where its file
-//! system copies what is written and has no room for the copy, or where its disk or server has
-//! failed. So from a log's beginning on the signal's handler is one of the library's. A fault in the
-//! log's own memory has private memory put in its place there; then the log grows no further, and
-//! what is not written is counted. All else goes to the program's own action, which is kept here,
-//! and which the program finds whenever it asks (`hooks/signals.rs`).
-//! [Decision 0128](../../../docs/decisions/0128-a-guard-against-sigbus.md) says why.
+//! A store into a mapped file is answered by SIGBUS where the file was cut meanwhile, where its
+//! file system copies what is written and has no room for the copy, or where its disk or server has
+//! failed. So from a log's beginning on the signal's handler is one of the library's. A fault in
+//! the log's own memory has private memory put in its place there; then the log grows no further,
+//! and what is not written is counted. All else goes to the program's own action, which is kept
+//! here, and which the program finds whenever it asks (`hooks/signals.rs`). [Decision
+//! 0128](../../../docs/decisions/0128-a-guard-against-sigbus.md) says why.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -78,7 +78,8 @@ pub(crate) fn note_mask(signal: c_int, is_masking: bool) {
     }
 }
 
-/// Lets faults of the calling thread reach the guard: where SIGBUS is blocked, they end the process.
+/// Lets faults of the calling thread reach the guard: where SIGBUS is blocked, they end the
+/// process.
 pub(crate) fn begin_thread() {
     if is_on() {
         let before = raw::change_mask(libc::SIG_UNBLOCK, BIT);
@@ -103,8 +104,8 @@ pub(crate) fn is_masking(signal: c_int) -> bool {
     (1..=MAX_SIGNAL).contains(&signal) && MASKING.load(Relaxed) & raw::bit(signal) != 0
 }
 
-/// Lets faults reach the guard behind a change of the calling thread's mask: the program has blocked
-/// SIGBUS, or no longer. It is told what it knows.
+/// Lets faults reach the guard behind a change of the calling thread's mask: the program has
+/// blocked SIGBUS, or no longer. It is told what it knows.
 pub(crate) fn mask_changed(is_blocked: bool) {
     thread::current().say_blocked(is_blocked);
     if is_blocked {

@@ -179,8 +179,8 @@ fn directory(arguments: &Record) -> Result<(DataDir, PathBuf), Error> {
     Ok((data, directory))
 }
 
-/// Nanoseconds since the Unix epoch, by the kernel's own clock: that of libc may be a faked one, and
-/// logs have the kernel's.
+/// Nanoseconds since the Unix epoch, by the kernel's own clock: that of libc may be a faked one,
+/// and logs have the kernel's.
 fn now() -> i64 {
     let time = clock_gettime(ClockId::Realtime);
     time.tv_sec * 1_000_000_000 + time.tv_nsec

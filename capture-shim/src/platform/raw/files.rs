@@ -122,8 +122,8 @@ impl Descriptor {
     }
 
     /// Has a new file's blocks written in their place, on file systems that else write a copy, for
-    /// which there may be no room when a store through a mapping is to be kept. Those that are known
-    /// to write in place are not asked, and others refuse it.
+    /// which there may be no room when a store through a mapping is to be kept. Those that are
+    /// known to write in place are not asked, and others refuse it.
     pub(crate) fn keep_in_place(&self) {
         const COMPRESSED: u64 = 0x4;
         const NEVER_COMPRESSED: u64 = 0x400;

@@ -1,6 +1,6 @@
-//! A log whose memory the kernel can no more keep: its file is cut or replaced, its disk is full and
-//! copies what is written, or has failed. The program runs on as it would alone, and its own SIGBUS
-//! is its own.
+//! A log whose memory the kernel can no more keep: its file is cut or replaced, its disk is full
+//! and copies what is written, or has failed. The program runs on as it would alone, and its own
+//! SIGBUS is its own.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;

@@ -167,7 +167,8 @@ fn programs_of_debian_11_are_recorded() {
     }
 }
 
-/// A program without threads that opens a plug-in with some, linked with the libraries of Debian 11.
+/// A program without threads that opens a plug-in with some, linked with the libraries of Debian
+/// 11.
 #[test]
 #[ignore = "makes a root directory of Debian 11, which takes a minute or more"]
 fn a_plug_in_of_debian_11_that_brings_threads_has_them() {
