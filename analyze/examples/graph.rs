@@ -23,7 +23,7 @@ fn main() -> Result<(), message_trace::PathError> {
     convolution.spike = number().unwrap_or(convolution.spike);
     convolution.between_spikes = number().unwrap_or(convolution.between_spikes);
     convolution.variation = number().map(milliseconds);
-    let trace = MessageTrace::read(&dir.messages(), &dir.nodes())?;
+    let trace = MessageTrace::read(dir.messages(), dir.nodes())?;
     let naming = Naming::new(&trace, &options);
     let start = Instant::now();
     let graph = Convolution.graph(&Input::quiet(&trace, &naming, &options));

@@ -35,7 +35,7 @@ fn main() -> Result<(), message_trace::PathError> {
         .map_err(|error| message_trace::PathError::io(&directory, error))?;
     let dir = DataDir::new(&directory);
     let start = Instant::now();
-    let written = trace.write(&dir.messages(), &dir.nodes()).and_then(|()| {
+    let written = trace.write(dir.messages(), dir.nodes()).and_then(|()| {
         drop(trace);
         let summary = analyze(&dir, &options, &steps)?;
         steps.step("", 0);

@@ -68,11 +68,11 @@ struct Written {
 fn analyzed(trace: &MessageTrace, options: &Options) -> Written {
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
-    trace.write(&dir.messages(), &dir.nodes()).unwrap();
+    trace.write(dir.messages(), dir.nodes()).unwrap();
     let totals = analyze(&dir, options, &()).unwrap().totals;
-    let links = Links::read(&dir.links()).unwrap();
-    let instances = Instances::read(&dir.paths()).unwrap();
-    Written { totals, links, instances, patterns: PathPattern::read_all(&dir.patterns()).unwrap() }
+    let links = Links::read(dir.links()).unwrap();
+    let instances = Instances::read(dir.paths()).unwrap();
+    Written { totals, links, instances, patterns: PathPattern::read_all(dir.patterns()).unwrap() }
 }
 
 #[test]
@@ -108,9 +108,9 @@ fn the_patterns_of_a_small_system_are_its_call_structure() {
 fn a_summary_is_read_back_and_nothing_else_is_left() {
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
-    system(5).write(&dir.messages(), &dir.nodes()).unwrap();
+    system(5).write(dir.messages(), dir.nodes()).unwrap();
     let summary = analyze(&dir, &Options::default(), &()).unwrap();
-    assert_eq!(AnalysisSummary::read(&dir.analysis()).unwrap(), summary);
+    assert_eq!(AnalysisSummary::read(dir.analysis()).unwrap(), summary);
     let mut files: Vec<_> =
         std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     files.sort();

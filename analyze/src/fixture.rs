@@ -235,7 +235,7 @@ pub(crate) fn some_trace() -> impl Strategy<Value = MessageTrace> {
 pub(crate) fn analyzed(trace: &MessageTrace) -> (tempfile::TempDir, DataDir) {
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
-    trace.write(&dir.messages(), &dir.nodes()).unwrap();
+    trace.write(dir.messages(), dir.nodes()).unwrap();
     let resources = Resources {
         pieces: Pieces { messages: 5, partitions: 2, rows: 9 },
         ..Resources::default()
@@ -263,7 +263,7 @@ pub(crate) fn operation(message: u64, role: OperationRole) -> OperationRow<'stat
 
 /// Writes the operations of messages to `data`.
 pub(crate) fn write_operations(data: &DataDir, operations: &[OperationRow<'_>]) {
-    let mut writer = OperationWriter::create(&data.operations()).unwrap();
+    let mut writer = OperationWriter::create(data.operations()).unwrap();
     operations.iter().for_each(|row| writer.push(row).unwrap());
     writer.finish().unwrap();
 }

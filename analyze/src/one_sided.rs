@@ -64,7 +64,7 @@ struct Sum {
 /// # Errors
 /// When the tables of messages and nodes cannot be read.
 pub fn one_sided(data: &DataDir, options: &Options) -> Result<Vec<OneSided>, PathError> {
-    let nodes = Nodes::read(&data.nodes())?;
+    let nodes = Nodes::read(data.nodes())?;
     let mut sums: FxHashMap<NodeEnds, Sum> = FxHashMap::default();
     let mut flows: FxHashSet<(NodeId, MissingEnd, i64)> = FxHashSet::default();
     let mut servers: FxHashSet<NodeId> = FxHashSet::default();
@@ -142,7 +142,7 @@ mod tests {
     fn found(fixture: Fixture) -> Vec<String> {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
-        fixture.trace().write(&data.messages(), &data.nodes()).unwrap();
+        fixture.trace().write(data.messages(), data.nodes()).unwrap();
         let found = one_sided(&data, &Options::default()).unwrap();
         let said = |one: &OneSided| {
             let OneSided { from, to, protocol, missing, traced, messages, flows, bytes } = one;

@@ -57,7 +57,7 @@ impl Stretches {
         whole: &Overview,
     ) -> Result<Stretches, PathError> {
         let nodes = whole.outline.nodes.clone();
-        let reader = MessageReader::of_nodes(&data.messages(), nodes, whole.uneven.is_some())?;
+        let reader = MessageReader::of_nodes(data.messages(), nodes, whole.uneven.is_some())?;
         let rows = reader.rows();
         Ok(Stretches {
             reader,
@@ -145,7 +145,7 @@ impl Overview {
     /// # Errors
     /// When the trace cannot be read.
     pub(crate) fn of(data: &DataDir, threads: usize, calls: bool) -> Result<Overview, PathError> {
-        let reader = EndsReader::open(&data.messages(), &data.nodes(), calls)?;
+        let reader = EndsReader::open(data.messages(), data.nodes(), calls)?;
         let mut outline = Outline::new(reader.nodes().clone());
         let mut more = Surplus::default();
         // An outline's outline is itself, so each group's is made on its own.
@@ -219,7 +219,7 @@ mod tests {
         let trace = trace.trace();
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
-        trace.write(&data.messages(), &data.nodes()).unwrap();
+        trace.write(data.messages(), data.nodes()).unwrap();
         (directory, data, trace)
     }
 
@@ -276,7 +276,7 @@ mod tests {
         }
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
-        trace.trace().write(&data.messages(), &data.nodes()).unwrap();
+        trace.trace().write(data.messages(), data.nodes()).unwrap();
         let [asks, answers, _] = OperationRole::ALL;
         let operations = [(0, asks, 1), (1, asks, 3), (2, answers, 3), (3, answers, 1)];
         write_operations(
@@ -313,8 +313,8 @@ mod tests {
         let whole = trace.trace();
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
-        whole.write(&data.messages(), &data.nodes()).unwrap();
-        assert_eq!(EndsReader::open(&data.messages(), &data.nodes(), true).unwrap().groups(), 2);
+        whole.write(data.messages(), data.nodes()).unwrap();
+        assert_eq!(EndsReader::open(data.messages(), data.nodes(), true).unwrap().groups(), 2);
         for threads in [1, 3] {
             let known = Overview::of(&data, threads, true).unwrap();
             assert_eq!((known.outline.len(), known.outline.nodes.len()), (2, 2));
@@ -372,7 +372,7 @@ mod tests {
             let whole = trace.trace();
             let directory = tempfile::tempdir().unwrap();
             let data = DataDir::new(directory.path());
-            whole.write(&data.messages(), &data.nodes()).unwrap();
+            whole.write(data.messages(), data.nodes()).unwrap();
             let all = Calls::of(&whole);
             let known = Overview::of(&data, 2, true).unwrap();
             assert_eq!(known.uneven.as_ref().unwrap().len() as i64, unanswered);

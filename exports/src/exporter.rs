@@ -70,7 +70,7 @@ pub struct Source<'a> {
 impl Source<'_> {
     /// The options and totals of the last analysis.
     pub(crate) fn analysis(&self) -> Result<AnalysisSummary, Error> {
-        Ok(AnalysisSummary::read(&self.data.analysis())?)
+        Ok(AnalysisSummary::read(self.data.analysis())?)
     }
 }
 

@@ -41,7 +41,7 @@ impl Target {
     /// Begins the import `name` in `data`.
     pub(crate) fn create(data: &DataDir, name: &str) -> Result<Target, Error> {
         let unfinished = Unfinished::create(data, name)?;
-        let writer = MessageWriter::create(&unfinished.path().join("messages.parquet"))?;
+        let writer = MessageWriter::create(unfinished.path().join("messages.parquet"))?;
         let mut target = Target::dry();
         target.place = Some((writer, unfinished));
         Ok(target)
@@ -186,7 +186,7 @@ impl Target {
         }
         let Some((writer, unfinished)) = self.place.take() else { return Ok(()) };
         writer.finish()?;
-        self.nodes.write(&unfinished.path().join("nodes.parquet"))?;
+        self.nodes.write(unfinished.path().join("nodes.parquet"))?;
         unfinished.finish(summary)
     }
 }

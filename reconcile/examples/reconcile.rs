@@ -6,7 +6,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = std::env::args().nth(1).ok_or("usage: reconcile DIRECTORY")?;
     let data = DataDir::new(directory);
     let outcome = reconcile::reconcile(&data, &reconcile::Options::default(), &())?;
-    let trace = MessageTrace::read(&data.messages(), &data.nodes())?;
+    let trace = MessageTrace::read(data.messages(), data.nodes())?;
     let first = trace.messages().next().map_or(0, |message| message.time());
     for m in trace.messages() {
         let node =

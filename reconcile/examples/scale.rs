@@ -64,7 +64,7 @@ fn make(directory: &Path, messages: u64, each: u64) -> Result<(), Box<dyn Error>
                 add(&mut log, connection, each, host == from);
             }
         }
-        log.write(&data.hosts().join(format!("h{host}")).join("100.sclog"))?;
+        log.write(data.hosts().join(format!("h{host}")).join("100.sclog"))?;
     }
     Ok(())
 }
@@ -136,7 +136,7 @@ fn equal(directory: &Path, datagrams: u64) -> Result<(), Box<dyn Error>> {
                 peer,
             });
         }
-        log.write(&data.hosts().join("h0").join(format!("{pid}.sclog")))
+        log.write(data.hosts().join("h0").join(format!("{pid}.sclog")))
     };
     write(0, Direction::Send, &mut sends.clone())?;
     write(1, Direction::Receive, &mut receives.into_iter())?;
@@ -183,7 +183,7 @@ fn alone(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> {
             log.send(at + 5_100_000, flow, answers);
             log.close(at + 5_200_000, flow).close(at + 5_200_000, flow + 1);
         }
-        log.write(&data.hosts().join(format!("h{host}")).join("100.sclog"))?;
+        log.write(data.hosts().join(format!("h{host}")).join("100.sclog"))?;
     }
     Ok(())
 }
@@ -221,7 +221,7 @@ fn translated(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> 
             }
             log.close(at + 1_000_000, flow);
         }
-        log.write(&data.hosts().join(format!("h{host}")).join("100.sclog"))?;
+        log.write(data.hosts().join(format!("h{host}")).join("100.sclog"))?;
     }
     Ok(())
 }
@@ -245,7 +245,7 @@ fn unix(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> {
             }
             log.close(at + 5_000, flow);
         }
-        log.write(&data.hosts().join("h0").join(format!("{pid}.sclog")))?;
+        log.write(data.hosts().join("h0").join(format!("{pid}.sclog")))?;
     }
     Ok(())
 }
@@ -273,7 +273,7 @@ fn udp(directory: &Path, flows: u64) -> Result<(), Box<dyn Error>> {
             });
         }
     }
-    log.write(&data.hosts().join("h0").join("100.sclog"))?;
+    log.write(data.hosts().join("h0").join("100.sclog"))?;
     Ok(())
 }
 

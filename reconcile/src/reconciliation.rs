@@ -193,7 +193,7 @@ impl Reconciliation {
     /// # Errors
     /// When there is none, or it is not what it should be.
     pub fn read(data: &DataDir) -> Result<Reconciliation, PathError> {
-        message_trace::json::read(&data.reconciliation())
+        message_trace::json::read(data.reconciliation())
     }
 
     /// Writes `reconciliation.json`.
@@ -201,7 +201,7 @@ impl Reconciliation {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&self, data: &DataDir) -> Result<(), PathError> {
-        message_trace::json::write(&data.reconciliation(), self)
+        message_trace::json::write(data.reconciliation(), self)
     }
 
     /// Whether a log that had not ended when it was read has more to say now. A log is written

@@ -60,7 +60,7 @@ pub fn from_paths_to(
     memory: u64,
     progress: &dyn Progress,
 ) -> Result<Written, PathError> {
-    let options = AnalysisSummary::read(&data.analysis())?.options;
+    let options = AnalysisSummary::read(data.analysis())?.options;
     let instances = CalledInstances::open(data, &options)?;
     let budget = MemoryBudget::new(memory);
     let mut sorted = InOrder::new(&budget, data.path());

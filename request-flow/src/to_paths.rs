@@ -51,7 +51,7 @@ pub fn messages_of_requests(
     memory: u64,
     progress: &dyn Progress,
 ) -> Result<Written, PathError> {
-    let tables = RequestTables::open(&data.requests(), &data.steps(), Columns::ALL)?;
+    let tables = RequestTables::open(data.requests(), data.steps(), Columns::ALL)?;
     let (requests, steps) = tables.counts();
     progress.step("making messages", steps);
     let budget = MemoryBudget::new(memory / 2);
@@ -77,7 +77,7 @@ pub fn messages_of_requests(
     progress.step("writing messages", messages.len());
     let pool = MemoryPool::new(memory / 2, data.path());
     messages.write(data, ends.endpoints(), &pool)?;
-    ends.into_nodes().write(&data.nodes())?;
+    ends.into_nodes().write(data.nodes())?;
     Ok(Written { requests, steps })
 }
 
@@ -92,7 +92,7 @@ pub fn paths_of_messages(
     progress: &dyn Progress,
 ) -> Result<AnalysisSummary, PathError> {
     let pool = MemoryPool::new(options.resources.memory / 4, data.path());
-    let mut causes = KnownCauses::read(&data.causes(), &pool)?;
+    let mut causes = KnownCauses::read(data.causes(), &pool)?;
     let options = options_of_spans(options.clone());
     analyze_by(&mut causes, data, &options, progress)
 }

@@ -112,6 +112,12 @@ impl Error {
         Error::File(PathError::io(path, source))
     }
 
+    /// Whether it says that a file may not be written, and not that writing it failed.
+    pub(crate) fn is_about_rights(&self) -> bool {
+        let kinds = [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem];
+        matches!(self, Error::File(PathError::Io { source, .. }) if kinds.contains(&source.kind()))
+    }
+
     /// Prints the error on standard error and returns the exit status, which is `failed` unless the
     /// command to record is to blame. An output that was closed by its reader is no error: the
     /// reader has read enough.

@@ -61,7 +61,7 @@ fn one_sided(data: &DataDir) -> Result<Vec<OneSided>, Error> {
     {
         return Ok(Vec::new());
     }
-    Ok(analyze::one_sided(data, &AnalysisSummary::read(&data.analysis())?.options)?)
+    Ok(analyze::one_sided(data, &AnalysisSummary::read(data.analysis())?.options)?)
 }
 
 /// The time of the first event of the trace, whose messages are in the order of time.

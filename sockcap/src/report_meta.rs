@@ -23,7 +23,7 @@ pub(crate) fn meta(shown: &Shown, summary: &AnalysisSummary) -> Result<Meta, Err
 
 /// The head of a report about spans.
 fn of_spans(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Error> {
-    let nodes = Nodes::read(&data.nodes())?;
+    let nodes = Nodes::read(data.nodes())?;
     let mut hosts: Vec<&str> = nodes
         .0
         .iter()
@@ -32,7 +32,7 @@ fn of_spans(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Error> {
         .collect();
     hosts.sort_unstable();
     hosts.dedup();
-    let (requests, steps) = (table::rows(&data.requests())?, table::rows(&data.steps())?);
+    let (requests, steps) = (table::rows(data.requests())?, table::rows(data.steps())?);
     let label = "requests whose beginning is in spans that are not there".to_owned();
     let totals = &summary.totals;
     Ok(Meta {
@@ -43,7 +43,7 @@ fn of_spans(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Error> {
         span: totals.span,
         expected_paths: totals.instances_expected,
         notes: vec![Note { label, count: torn(&data.requests())? }],
-        clocks: Clocks::read(&data.clocks())
+        clocks: Clocks::read(data.clocks())
             .map(|found| clock_words::of_report(&found))
             .unwrap_or_default(),
         ..Meta::default()
@@ -63,7 +63,7 @@ fn torn(path: &DataPath) -> Result<u64, Error> {
 
 /// The head of a report about messages.
 fn of_messages(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Error> {
-    let nodes = Nodes::read(&data.nodes())?;
+    let nodes = Nodes::read(data.nodes())?;
     let mut hosts: Vec<&str> =
         nodes.0.iter().filter(|node| node.traced).map(|node| node.host.as_str()).collect();
     let traced = hosts.len() as u64;
@@ -85,7 +85,7 @@ fn of_messages(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Error>
         span: totals.span,
         expected_paths: totals.instances_expected,
         notes: doubts.chain(notes).collect(),
-        clocks: Clocks::read(&data.clocks())
+        clocks: Clocks::read(data.clocks())
             .map(|found| clock_words::of_report(&found))
             .unwrap_or_default(),
         ..Meta::default()

@@ -55,7 +55,7 @@ pub(crate) fn recorded_messages(data: &DataDir) -> Result<(), Error> {
     }
     own_logs::tell_left_out(data)?;
     tidy::tidy(data, &OwnLogs::of(data, false));
-    let newest_log = data.logs()?.iter().filter_map(|log| DataDir::written(log)).max();
+    let newest_log = data.logs()?.iter().filter_map(DataDir::written).max();
     let newest = newest_log.max(data.imports_changed()?);
     let messages = DataDir::written(&data.messages()).filter(|_| data.nodes().exists());
     match (newest, messages) {
@@ -92,7 +92,7 @@ pub(crate) fn recorded_analysis(
     if data.causes().exists() {
         return spans::analysis(data, data, inference);
     }
-    let last = AnalysisSummary::read(&data.analysis()).ok();
+    let last = AnalysisSummary::read(data.analysis()).ok();
     if let Some(last) = &last {
         let messages = DataDir::written(&data.messages());
         let current = [data.links(), data.paths(), data.patterns()]
@@ -113,7 +113,7 @@ pub(crate) fn recorded_analysis(
 /// The user's names for tables that need no analysis: those of `file` or, where none is named, of
 /// the last analysis or of the data directory.
 pub(crate) fn names(shown: &Shown, file: Option<&Path>) -> Result<Aliases, Error> {
-    let last = AnalysisSummary::read(&shown.data.analysis())
+    let last = AnalysisSummary::read(shown.data.analysis())
         .map_or_else(|_| Default::default(), |last| last.options);
     Ok(with_names(&shown.whole, &Inference::named_by(file.map(Path::to_owned)), last)?.aliases)
 }
@@ -151,7 +151,7 @@ pub(crate) fn charged(data: &DataDir) -> Result<Option<ProcessorTime>, Error> {
     if !data.charged().exists() {
         return Ok(None);
     }
-    let charged: Charged = message_trace::json::read(&data.charged())?;
+    let charged: Charged = message_trace::json::read(data.charged())?;
     Ok(Some(ProcessorTime {
         charged_ns: charged.charged_ns as i64,
         relevant_ns: charged.processor_ns,

@@ -94,7 +94,7 @@ fn toys_run_and_are_configured_by_a_file() {
     run("sockcap import toy DIR/pairs.txt -d DIR", dir).unwrap();
     run("sockcap analyze -d DIR", dir).unwrap();
     let data = DataDir::new(dir);
-    let links = Links::read(&data.links()).unwrap();
+    let links = Links::read(data.links()).unwrap();
     assert_eq!((links.messages(), links.len()), (2, 0), "nothing causes anything");
     let analysis = fs::read_to_string(data.analysis()).unwrap();
     assert!(analysis.contains(r#""algorithm": "toy""#) && analysis.contains("3000000000"));

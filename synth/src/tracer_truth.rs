@@ -105,7 +105,7 @@ mod tests {
         ];
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
-        let mut operations = OperationWriter::create(&data.operations()).unwrap();
+        let mut operations = OperationWriter::create(data.operations()).unwrap();
         for (row, (src, dst, id, span)) in messages.into_iter().enumerate() {
             let [src, dst] = [src, dst].map(|node: usize| End::of(nodes[node], 0));
             let ends = Ends { src, dst, protocol: Protocol::Tcp };

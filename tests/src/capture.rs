@@ -178,7 +178,7 @@ impl Recording {
         let name = format!("{pid}-");
         files
             .filter(|file| file.file_name().to_string_lossy().starts_with(&name))
-            .any(|file| Log::open(&file.path()).is_ok())
+            .any(|file| Log::open(file.path()).is_ok())
     }
 
     /// The one log.

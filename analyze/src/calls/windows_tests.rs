@@ -52,8 +52,8 @@ fn directory(calls: i64, width: i64) -> (tempfile::TempDir, DataDir, MessageTrac
     }
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
-    trace.write(&data.messages(), &data.nodes()).unwrap();
-    links.write(&data.links()).unwrap();
+    trace.write(data.messages(), data.nodes()).unwrap();
+    links.write(data.links()).unwrap();
     (directory, data, trace, links)
 }
 
@@ -153,8 +153,8 @@ fn circles_are_cut_and_an_endpoint_has_its_text() {
     links.set(1, &[(0, 1.0)], 0.0);
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
-    trace.write(&data.messages(), &data.nodes()).unwrap();
-    links.write(&data.links()).unwrap();
+    trace.write(data.messages(), data.nodes()).unwrap();
+    links.write(data.links()).unwrap();
     let mut seen = Vec::new();
     in_windows::<PathError>(&data, &Options::default(), |window| {
         assert_eq!((window.len(), window.is_empty()), (2, false));
@@ -176,8 +176,8 @@ fn who_connected_is_known_of_each_call() {
     let trace = fixture.trace();
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
-    trace.write(&data.messages(), &data.nodes()).unwrap();
-    Links::spontaneous_only(4).write(&data.links()).unwrap();
+    trace.write(data.messages(), data.nodes()).unwrap();
+    Links::spontaneous_only(4).write(data.links()).unwrap();
     let mut seen = Vec::new();
     in_windows::<PathError>(&data, &Options::default(), |window| {
         let port =

@@ -98,17 +98,17 @@ mod tests {
         for message in 0..causes.len() as i64 {
             trace.send("a", "b", 10 * message, 10 * message + 5);
         }
-        trace.trace().write(&data.messages(), &data.nodes()).unwrap();
-        let mut writer = CauseWriter::create(&data.causes()).unwrap();
+        trace.trace().write(data.messages(), data.nodes()).unwrap();
+        let mut writer = CauseWriter::create(data.causes()).unwrap();
         for (parent, probability) in causes {
             writer.push(parent.map(|parent| parent as u64), *probability).unwrap();
         }
         writer.finish().unwrap();
-        let mut known = KnownCauses::read(&data.causes(), &MemoryPool::default()).unwrap();
+        let mut known = KnownCauses::read(data.causes(), &MemoryPool::default()).unwrap();
         assert_eq!(known.messages(), causes.len() as u64);
         let options = Options { stretch, ..Options::default() };
         analyze_by(&mut known, &data, &options, &()).unwrap();
-        (Instances::read(&data.paths()).unwrap(), Links::read(&data.links()).unwrap())
+        (Instances::read(data.paths()).unwrap(), Links::read(data.links()).unwrap())
     }
 
     #[test]

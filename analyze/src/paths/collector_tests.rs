@@ -92,14 +92,14 @@ proptest! {
         }
         let names = [0, 1, 2].map(|name| format!("#{name}"));
         let counts = collector.finish(&naming, Some(&names), &dir, &()).unwrap();
-        prop_assert_eq!(&Instances::read(&dir.paths()).unwrap(), &expected);
-        prop_assert_eq!(&PathPattern::read_all(&dir.patterns()).unwrap(), &patterns);
+        prop_assert_eq!(&Instances::read(dir.paths()).unwrap(), &expected);
+        prop_assert_eq!(&PathPattern::read_all(dir.patterns()).unwrap(), &patterns);
         prop_assert_eq!(counts.instances as usize, expected.len());
         prop_assert_eq!(counts.patterns as usize, patterns.len());
         prop_assert_eq!(counts.expected, expected.iter().fold(0.0, |sum, one| sum + one.probability));
         prop_assert_eq!(counts.built.roots, repeats * built.roots);
         prop_assert_eq!(counts.built.cut, repeats * built.cut);
-        prop_assert_eq!(table::rows(&dir.paths()).unwrap(), expected.iter().map(|one| one.messages.len() as u64).sum::<u64>());
+        prop_assert_eq!(table::rows(dir.paths()).unwrap(), expected.iter().map(|one| one.messages.len() as u64).sum::<u64>());
         prop_assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "only the tables are left");
     }
 }

@@ -28,7 +28,7 @@ fn patterns(
         trees.iter().map(|tree| (1.0, tree.as_slice())).collect();
     collector.add_trees(&trace.into(), &naming, &trees);
     collector.finish(&naming, None, &dir, &()).unwrap();
-    (PathPattern::read_all(&dir.patterns()).unwrap(), Instances::read(&dir.paths()).unwrap())
+    (PathPattern::read_all(dir.patterns()).unwrap(), Instances::read(dir.paths()).unwrap())
 }
 
 fn options(grain: Grain, roles: bool) -> Options {

@@ -41,7 +41,7 @@ impl Operations {
     /// # Errors
     /// When there is a table that cannot be read.
     pub(super) fn open(data: &DataDir, is_evidence: bool) -> Result<Option<Operations>, PathError> {
-        let reader = OperationReader::open(&data.operations())?;
+        let reader = OperationReader::open(data.operations())?;
         Ok(reader.map(|reader| Operations {
             reader,
             names: OperationNames::default(),

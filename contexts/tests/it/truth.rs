@@ -34,8 +34,8 @@ fn every_trace_context_has_the_mean_and_the_deviation_that_it_was_made_with() {
     let made = make(&config, &data, &()).unwrap();
     assert_eq!((made.requests, made.executions), (4_000, 60_000));
     let tables = RequestTables::open(
-        &data.requests(),
-        &data.steps(),
+        data.requests(),
+        data.steps(),
         Columns { hosts: true, ..Columns::default() },
     )
     .unwrap();

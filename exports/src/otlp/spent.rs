@@ -38,7 +38,7 @@ impl Spent {
         let mut spent = SpillableVec::new(&pool);
         if data.own_events().is_file() && data.steps().is_file() {
             let columns = Columns { sizes: true, threads: true, ..Columns::default() };
-            let tables = RequestTables::open(&data.requests(), &data.steps(), columns)?;
+            let tables = RequestTables::open(data.requests(), data.steps(), columns)?;
             tables.for_each(&mut Names::default(), |_, request, _| {
                 let steps = request.steps.iter();
                 spent.extend(steps.filter_map(Spending::of))?;
@@ -99,7 +99,7 @@ mod tests {
         std::fs::create_dir_all(data.events_dir()).unwrap();
         std::fs::write(data.own_events(), "").unwrap();
         let mut names = Names::default();
-        let mut writer = RequestWriter::create(&data.requests(), &data.steps()).unwrap();
+        let mut writer = RequestWriter::create(data.requests(), data.steps()).unwrap();
         // The call to the database, and one that looks the same in another thread.
         for (thread, lock_ns) in [(22, 1_500), (23, 7)] {
             let name = names.number("db:5432");

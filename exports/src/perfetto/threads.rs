@@ -23,7 +23,7 @@ pub(super) fn write(
     data: &DataDir,
     packet: &mut dyn FnMut(Option<i64>, Data) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let threads = Threads::read(&data.own_events(), THREADS_IN_MEMORY_BYTES, data.path())?;
+    let threads = Threads::read(data.own_events(), THREADS_IN_MEMORY_BYTES, data.path())?;
     let mut processes: FxHashMap<(&str, i32), u64> = FxHashMap::default();
     let mut flow = 0;
     for (place, ThreadName { host, process, thread }) in threads.names().enumerate() {
@@ -102,7 +102,7 @@ mod tests {
         let (wake, by, signalled) = (number("sockcap/Wake"), number("by"), number("signalled"));
         let event =
             |time, thread, kind| Event { time, kind, host, process: 7, thread, ..Event::default() };
-        let mut writer = EventWriter::create(&data.own_events()).unwrap();
+        let mut writer = EventWriter::create(data.own_events()).unwrap();
         for (time, thread, kind) in [(10, 8, coming), (15, 9, coming), (20, 8, going)] {
             writer.push(event(time, thread, kind), [], &names).unwrap();
         }

@@ -43,8 +43,8 @@ impl Exporter for Calls {
         output: &mut Output<'_>,
     ) -> Result<Option<TraceCount>, Error> {
         let path = source.data.messages();
-        let mut trace = MessageTrace::read(&path, &source.data.nodes())?;
-        let (options, links) = (source.analysis()?.options, Links::read(&source.data.links())?);
+        let mut trace = MessageTrace::read(&path, source.data.nodes())?;
+        let (options, links) = (source.analysis()?.options, Links::read(source.data.links())?);
         // The calls are those that the analysis found, which pairs by the ids of operations.
         analyze::tell(&mut trace, source.data, &options)?;
         let calls = CallTable::new(&trace, &links, &options, path.as_path());
@@ -77,7 +77,7 @@ mod tests {
         let mut trace = MessageTrace::new(nodes);
         let [asks, answers] = [OperationRole::Request, OperationRole::Response];
         let said = [(10, asks, 1), (20, asks, 3), (40, answers, 3), (60, answers, 1)];
-        let mut writer = OperationWriter::create(&data.operations()).unwrap();
+        let mut writer = OperationWriter::create(data.operations()).unwrap();
         for (message, (time, role, call)) in (0..).zip(said) {
             let (from, to, direction) = match role {
                 OperationRole::Response => (back, web, FROM_ACCEPTING),
@@ -101,7 +101,7 @@ mod tests {
             writer.push(&row).unwrap();
         }
         writer.finish().unwrap();
-        trace.write(&data.messages(), &data.nodes()).unwrap();
+        trace.write(data.messages(), data.nodes()).unwrap();
         analyze::analyze(data, &Options::default(), &()).unwrap();
     }
 

@@ -37,7 +37,7 @@ impl Exporter for Events {
         source: &Source<'_>,
         output: &mut Output<'_>,
     ) -> Result<Option<TraceCount>, Error> {
-        let tables = ::events::tables(&source.data.events_dir())?;
+        let tables = ::events::tables(source.data.events_dir())?;
         if tables.is_empty() {
             return Err(Error::NoEvents(source.data.path().to_owned()));
         }

@@ -44,7 +44,7 @@ impl Exporter for Nodes {
             export(&table, self.format, &mut *output.writer, output.name)?;
         } else {
             // Only the messages tell which node accepts at which endpoint and has which address.
-            let trace = MessageTrace::read(&source.data.messages(), &table)?;
+            let trace = MessageTrace::read(source.data.messages(), &table)?;
             let nodes = called(&trace, aliases);
             export_nodes(&nodes, &table, self.format, &mut *output.writer, output.name)?;
         }

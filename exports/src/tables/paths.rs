@@ -37,7 +37,7 @@ impl Exporter for Paths {
         source: &Source<'_>,
         output: &mut Output<'_>,
     ) -> Result<Option<TraceCount>, Error> {
-        export(&source.data.paths(), self.format, &mut *output.writer, output.name)?;
+        export(source.data.paths(), self.format, &mut *output.writer, output.name)?;
         Ok(None)
     }
 }

@@ -38,7 +38,7 @@ impl Exporter for Patterns {
         source: &Source<'_>,
         output: &mut Output<'_>,
     ) -> Result<Option<TraceCount>, Error> {
-        export(&source.data.patterns(), self.format, &mut *output.writer, output.name)?;
+        export(source.data.patterns(), self.format, &mut *output.writer, output.name)?;
         Ok(None)
     }
 }

@@ -33,7 +33,7 @@ impl Exporter for Requests {
         source: &Source<'_>,
         output: &mut Output<'_>,
     ) -> Result<Option<TraceCount>, Error> {
-        export(&source.data.requests(), self.format, &mut *output.writer, output.name)?;
+        export(source.data.requests(), self.format, &mut *output.writer, output.name)?;
         Ok(None)
     }
 }

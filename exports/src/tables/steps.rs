@@ -37,7 +37,7 @@ impl Exporter for Steps {
         source: &Source<'_>,
         output: &mut Output<'_>,
     ) -> Result<Option<TraceCount>, Error> {
-        export(&source.data.steps(), self.format, &mut *output.writer, output.name)?;
+        export(source.data.steps(), self.format, &mut *output.writer, output.name)?;
         Ok(None)
     }
 }

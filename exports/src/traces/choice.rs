@@ -37,7 +37,7 @@ pub(crate) fn write_traces(
     writer: &mut dyn SpanWriter,
 ) -> Result<TraceCount, Error> {
     let (data, analysis) = (source.data, source.analysis()?);
-    let roots = choice.pattern.map(|pattern| pattern_roots(&data.paths(), pattern)).transpose()?;
+    let roots = choice.pattern.map(|pattern| pattern_roots(data.paths(), pattern)).transpose()?;
     if let (Some(pattern), true) = (choice.pattern, roots.as_ref().is_some_and(|r| r.is_empty())) {
         return Err(no_pattern(data.path(), pattern, analysis.totals.patterns));
     }

@@ -111,7 +111,7 @@ mod tests {
         let data = DataDir::new(directory.path());
         let calls = testing::calls();
         assert_eq!(Operations::read(&data).unwrap().of(&calls[0]), Said::default());
-        let mut writer = OperationWriter::create(&data.operations()).unwrap();
+        let mut writer = OperationWriter::create(data.operations()).unwrap();
         testing::said().iter().for_each(|row| writer.push(row).unwrap());
         writer.finish().unwrap();
 

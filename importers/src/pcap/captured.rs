@@ -81,7 +81,7 @@ impl Captured {
     pub(super) fn write(&self, data: &DataDir) -> Result<(), Error> {
         let directory = data.hosts().join(&self.sniffer);
         directory.create_dir_all().map_err(|error| Error::io(&directory, error))?;
-        Ok(json::write(&directory.join(format!("packets-{}.json", self.sniffer)), self)?)
+        Ok(json::write(directory.join(format!("packets-{}.json", self.sniffer)), self)?)
     }
 
     /// What the sniffers captured whose packets are in `data`, by their names.

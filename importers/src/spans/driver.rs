@@ -51,8 +51,8 @@ impl<F: Format> Importer for SpanImporter<F> {
             return Err(nothing(files, F::NONE, &summary));
         }
         let tables = DataDir::new(unfinished.path().as_path());
-        let joined = sink.finish(&tables.requests(), &tables.steps(), progress)?;
-        joined.clocks.write(&tables.clocks())?;
+        let joined = sink.finish(tables.requests(), tables.steps(), progress)?;
+        joined.clocks.write(tables.clocks())?;
         summary.made = joined.steps;
         summary.notes.extend(notes(&joined));
         unfinished.finish(&mut summary)?;

@@ -133,7 +133,7 @@ type Steps = Vec<Vec<(u32, String, String, Option<i64>, Option<i64>)>>;
 
 fn steps(summary: &Summary) -> Steps {
     let data = DataDir::new(&summary.written[0]);
-    let tables = RequestTables::open(&data.requests(), &data.steps(), Columns::ALL).unwrap();
+    let tables = RequestTables::open(data.requests(), data.steps(), Columns::ALL).unwrap();
     let mut names = Names::default();
     let requests = tables.all(&mut names).unwrap();
     let steps = requests.iter().map(|request| {

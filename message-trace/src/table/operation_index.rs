@@ -41,7 +41,7 @@ impl OperationIndex {
         let pool = MemoryPool::new(OPERATIONS_IN_MEMORY_BYTES, data.path());
         let mut this =
             OperationIndex { rows: SpillableVec::new(&pool), ..OperationIndex::default() };
-        if let Some(mut reader) = OperationReader::open(&data.operations())? {
+        if let Some(mut reader) = OperationReader::open(data.operations())? {
             let mut result = Ok(());
             while reader.read(|row| {
                 if result.is_ok() {
@@ -130,7 +130,7 @@ mod tests {
             parent_id: None,
         };
         let rows = [row(2, "GET /a"), row(5, "GET /b"), row(9, "GET /a")];
-        let mut writer = OperationWriter::create(&data.operations()).unwrap();
+        let mut writer = OperationWriter::create(data.operations()).unwrap();
         rows.iter().for_each(|row| writer.push(row).unwrap());
         writer.finish().unwrap();
 

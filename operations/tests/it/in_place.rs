@@ -93,7 +93,7 @@ fn a_log_is_no_file_of_operations_and_the_other_way_round() {
     assert!(OperationFile::open(&path).is_err());
     assert!(OperationFile::of_log(&path).unwrap().is_none());
     update(&path).unwrap();
-    let error = Log::open(&path.with_extension("operations")).unwrap_err();
+    let error = Log::open(path.with_extension("operations")).unwrap_err();
     assert!(error.to_string().contains("operations, not calls"), "{error}");
 }
 

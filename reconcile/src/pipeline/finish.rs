@@ -40,11 +40,11 @@ pub(crate) fn finish(
     let hints = exchanges::read(data, capture, &facts, threads, progress)?;
     let clocks = facts::clocks(capture, &facts, &samples, &hints, progress);
     let common = Common { clocks: &clocks, hosts: &host_of };
-    Nodes::write_each(&data.nodes(), output.nodes())?;
+    Nodes::write_each(data.nodes(), output.nodes())?;
     let writing =
         Writing { output: &output, common: &common, calls: calls.as_ref(), threads, progress };
     rows.write(&data.messages(), &writing, begun)?;
-    facts::as_set(&clocks, capture, &facts).write(&data.clocks())?;
+    facts::as_set(&clocks, capture, &facts).write(data.clocks())?;
     outcome.write(data)?;
     Ok(clocks)
 }

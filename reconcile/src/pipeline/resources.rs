@@ -63,7 +63,7 @@ pub(crate) fn resources(run: &Run, connected: &Connected, clocks: &Clocks) -> Re
     }
     switches(run, connected, clocks, &with, &budget, &mut events)?;
     handoffs(happenings, capture, &mut events, &mut rows)?;
-    data.events_dir().create_dir_all().map_err(|error| PathError::io(&data.events_dir(), error))?;
+    data.events_dir().create_dir_all().map_err(|error| PathError::io(data.events_dir(), error))?;
     write_events(&own_events, &events.finish(), capture, &connected.sockets)?;
     Ok(write_handoffs(&own_handoffs, &rows.finish())?)
 }

@@ -28,13 +28,13 @@ pub(crate) fn sample(
 ) -> Result<Samples, PathError> {
     let mut most = hosts.len();
     for import in imports {
-        most += table::rows(&import.nodes())? as usize;
+        most += table::rows(import.nodes())? as usize;
     }
     let mut samples = Samples::new(most);
     let mut known: FxHashMap<String, u32> =
         hosts.iter().enumerate().map(|(place, host)| (host.name.clone(), place as u32)).collect();
     for import in imports {
-        let nodes = Nodes::read(&import.nodes())?;
+        let nodes = Nodes::read(import.nodes())?;
         let mut host_of: Vec<u32> = vec![NONE; nodes.len()];
         let mut host = |node: NodeId, time: i64| {
             let place = host_of.get_mut(node as usize)?;
@@ -108,7 +108,7 @@ impl Joining<'_, '_> {
         // Of the nodes that are there only those that come again matter.
         let mut again: FxHashSet<message_trace::Node> = FxHashSet::default();
         for import in imports {
-            again.extend(Nodes::read(&import.nodes())?.0);
+            again.extend(Nodes::read(import.nodes())?.0);
         }
         for (id, node) in self.output.nodes().enumerate().filter(|(_, node)| again.contains(node)) {
             known.entry(node).or_insert(id as NodeId);
@@ -122,7 +122,7 @@ impl Joining<'_, '_> {
             .map(|(place, host)| (host.name.as_str(), place as u32));
         let places: FxHashMap<&str, u32> = places.collect();
         for import in imports {
-            let own = Nodes::read(&import.nodes())?;
+            let own = Nodes::read(import.nodes())?;
             let mut nodes: Vec<NodeId> = Vec::with_capacity(own.len());
             for node in &own.0 {
                 let id =

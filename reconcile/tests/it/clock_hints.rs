@@ -51,7 +51,7 @@ fn write(system: &System, directory: &str, all: &[ClockExchange]) -> DataPath {
 }
 
 fn clock(system: &System, host: &str) -> HostClock {
-    let clocks = Clocks::read(&system.data().clocks()).unwrap();
+    let clocks = Clocks::read(system.data().clocks()).unwrap();
     clocks.hosts.into_iter().find(|clock| clock.host == host).unwrap()
 }
 

@@ -102,7 +102,7 @@ fn hosts_have_clocks_of_their_own() {
     talk((&mut c, C), (&mut b2, B), 2, [2 * SECOND, 20 * SECOND]);
     system.add("a", "10", &a).add("b", "20", &b).add("b", "21", &b2).add("c", "30", &c);
     let outcome = system.reconcile();
-    let clocks = Clocks::read(&system.data().clocks()).unwrap();
+    let clocks = Clocks::read(system.data().clocks()).unwrap();
     assert_eq!(clocks.reference, "b", "it is the best connected");
     hold(&outcome, &clocks, 60_000);
     let found = |name: &str| clocks.hosts.iter().find(|clock| clock.host == name).unwrap();
@@ -132,7 +132,7 @@ fn a_clock_that_is_set_back_loses_no_order() {
     b.set_epoch(EPOCH + B.offset);
     system.add("a", "10", &a).add("a", "11", &a2).add("b", "20", &b).add("b", "21", &b2);
     let outcome = system.reconcile();
-    let clocks = Clocks::read(&system.data().clocks()).unwrap();
+    let clocks = Clocks::read(system.data().clocks()).unwrap();
     hold(&outcome, &clocks, 60_000);
     let b = clocks.hosts.iter().find(|clock| clock.host == "b").unwrap();
     let [step] = b.steps[..] else { panic!("{b:?}") };

@@ -59,7 +59,7 @@ impl Fixture {
             fs::read(self.data().messages()).unwrap() == from_files,
             "the same with any memory"
         );
-        MessageTrace::read(&self.data().messages(), &self.data().nodes()).unwrap()
+        MessageTrace::read(self.data().messages(), self.data().nodes()).unwrap()
     }
 
     /// The messages in words: who, the own times, the common times, flow, direction, call.
@@ -136,7 +136,7 @@ fn own_times_are_the_hosts_and_common_times_stay_as_they_are() {
     fixture.import(&messages(), &[fixture.file("m.csv", table)]).unwrap();
     let data = fixture.data();
     let imported =
-        MessageTrace::read(&data.import("m").messages(), &data.import("m").nodes()).unwrap();
+        MessageTrace::read(data.import("m").messages(), data.import("m").nodes()).unwrap();
     let times = |row| {
         let m = imported.message(row);
         (m.send_first, m.send_ts, m.recv_first, m.recv_last, m.recv_ts)
@@ -405,8 +405,8 @@ proptest! {
         let makings = trace.messages().filter(Message::is_connect);
         prop_assert_eq!(counts.connects, makings.count() as u64);
         prop_assert_eq!(counts.total_messages() + counts.connects, trace.len() as u64);
-        prop_assert_eq!(String::from_utf8(exported(&fixture.data().nodes(), "n")), String::from_utf8(nodes));
-        prop_assert_eq!(String::from_utf8(exported(&fixture.data().messages(), "m")), String::from_utf8(table));
+        prop_assert_eq!(String::from_utf8(exported(fixture.data().nodes(), "n")), String::from_utf8(nodes));
+        prop_assert_eq!(String::from_utf8(exported(fixture.data().messages(), "m")), String::from_utf8(table));
     }
 }
 

@@ -100,7 +100,7 @@ fn the_clocks_file_names_the_reference() {
         system.add(host, &pid.to_string(), &log);
     }
     system.reconcile();
-    let clocks = Clocks::read(&system.data().clocks()).unwrap();
+    let clocks = Clocks::read(system.data().clocks()).unwrap();
     assert_eq!(clocks.reference, "two");
     assert_eq!(clocks.hosts.iter().map(|clock| clock.offset_ns).collect::<Vec<_>>(), [0, 0]);
     // All are of one boot.

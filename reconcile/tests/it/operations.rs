@@ -61,7 +61,7 @@ impl System {
     /// number of a call.
     fn operations(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        let mut reader = OperationReader::open(&self.data().operations()).unwrap().unwrap();
+        let mut reader = OperationReader::open(self.data().operations()).unwrap().unwrap();
         let text = |text: &str| if text.is_empty() { String::new() } else { format!(" {text}") };
         while reader
             .read(|row| {
@@ -324,7 +324,7 @@ fn heads_in_a_log_tell_it_and_so_does_the_file_that_replaces_them() {
     let names = ["0 GET /user/{}/cart", "0 DELETE /user/{}", "1 503!"];
     assert_eq!(system.operations(), names);
     // What is left when the heads are gone.
-    operations::replace(&system.path("one", "a"), |_| false).unwrap();
+    operations::replace(system.path("one", "a"), |_| false).unwrap();
     let outcome = system.reconcile();
     assert_eq!(
         (outcome.lines(), system.operations()),

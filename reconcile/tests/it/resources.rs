@@ -263,7 +263,7 @@ fn goroutines_hand_off_to_those_that_they_let_go_on_or_started() {
     ];
     assert_eq!(handoffs(&system), expected);
     assert!(!system.data().own_events().exists(), "nothing else is known of the process");
-    let trace = MessageTrace::read(&system.data().messages(), &system.data().nodes()).unwrap();
+    let trace = MessageTrace::read(system.data().messages(), system.data().nodes()).unwrap();
     let tids = [trace.message(0).dst_tid, trace.message(1).src_tid];
     let tid = |number| Some(layout::goroutine::thread(number) as i32);
     assert_eq!(tids, [tid(17), tid(18)]);

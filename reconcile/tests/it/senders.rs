@@ -34,7 +34,7 @@ fn hosts(outcome: &Outcome) -> BTreeSet<String> {
 }
 
 fn clock(system: &System, host: &str) -> HostClock {
-    let clocks = Clocks::read(&system.data().clocks()).unwrap();
+    let clocks = Clocks::read(system.data().clocks()).unwrap();
     clocks.hosts.into_iter().find(|clock| clock.host == host).unwrap()
 }
 
@@ -174,7 +174,7 @@ fn who_says_that_it_has_anothers_clock_does_not_move_it() {
 /// The victim's processes, what they sent and received in all, and its clock.
 fn of_victim(system: &System) -> (BTreeSet<String>, [i64; 2], i64) {
     reconcile(&system.data(), &Options::default(), &()).unwrap();
-    let trace = MessageTrace::read(&system.data().messages(), &system.data().nodes()).unwrap();
+    let trace = MessageTrace::read(system.data().messages(), system.data().nodes()).unwrap();
     let is_victim =
         |node: i32| trace.nodes.get(node).is_some_and(|node| node.traced && node.host == "victim");
     let nodes = trace.nodes.0.iter().filter(|node| node.traced);

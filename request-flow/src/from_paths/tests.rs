@@ -65,16 +65,16 @@ fn requests(mut trace: Trace) -> (Vec<Request>, Names) {
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
     trace.trace.sort();
-    trace.trace.write(&data.messages(), &data.nodes()).unwrap();
+    trace.trace.write(data.messages(), data.nodes()).unwrap();
     if !trace.operations.is_empty() {
-        let mut writer = OperationWriter::create(&data.operations()).unwrap();
+        let mut writer = OperationWriter::create(data.operations()).unwrap();
         trace.operations.iter().for_each(|row| writer.push(row).unwrap());
         writer.finish().unwrap();
     }
     let algorithm = "linking".parse().unwrap();
     analyze(&data, &Options { algorithm, ..Options::default() }, &()).unwrap();
     let written = from_paths(&data, 0, &()).unwrap();
-    let tables = RequestTables::open(&data.requests(), &data.steps(), Columns::ALL).unwrap();
+    let tables = RequestTables::open(data.requests(), data.steps(), Columns::ALL).unwrap();
     assert_eq!(tables.counts(), (written.requests, written.steps));
     let mut names = Names::default();
     (tables.all(&mut names).unwrap(), names)

@@ -42,8 +42,8 @@ fn joined(spans: &[Made], memory: u64) -> (Vec<Request>, Names, Joined) {
         }
         piece.finish().unwrap();
     }
-    let joined = sink.finish(&data.requests(), &data.steps(), &()).unwrap();
-    let tables = RequestTables::open(&data.requests(), &data.steps(), Columns::ALL).unwrap();
+    let joined = sink.finish(data.requests(), data.steps(), &()).unwrap();
+    let tables = RequestTables::open(data.requests(), data.steps(), Columns::ALL).unwrap();
     let mut names = Names::default();
     (tables.all(&mut names).unwrap(), names, joined)
 }

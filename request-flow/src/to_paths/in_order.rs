@@ -57,7 +57,7 @@ impl<'a> InOrder<'a> {
     ) -> Result<(), PathError> {
         let sorted = self.sorter.finish();
         let failed = ReadFailure::default();
-        let mut table = GroupWriter::create(&data.messages())?;
+        let mut table = GroupWriter::create(data.messages())?;
         let mut causes = Causes::new(pool, self.made)?;
         let (mut written, mut waiting): (u64, Vec<Record>) = (0, Vec::new());
         let most = GROUP_ROWS * workers::threads();
@@ -206,8 +206,8 @@ mod tests {
             let endpoints = [String::new(), "Get".to_owned()];
             let pool = MemoryPool::new(memory, data.path());
             messages.write(&data, &endpoints, &pool).unwrap();
-            Nodes(vec![Node::default()]).write(&data.nodes()).unwrap();
-            let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
+            Nodes(vec![Node::default()]).write(data.nodes()).unwrap();
+            let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
             let seen: Vec<_> = (0..trace.len())
                 .map(|row| (trace.send_ts(row).unwrap(), trace.call_id(row).unwrap()))
                 .collect();
@@ -216,9 +216,9 @@ mod tests {
             assert_eq!(trace.endpoint(message.dst_endpoint).unwrap().to_string(), "Get");
             assert_eq!((message.dst_tid, message.recv_ts, message.bytes), (Some(7), None, 10));
             let mut parents = Vec::new();
-            for batch in read(&data.causes()).unwrap() {
+            for batch in read(data.causes()).unwrap() {
                 let batch = batch.unwrap();
-                parents.extend(Columns::new(&data.causes(), &batch).int64("parent").unwrap());
+                parents.extend(Columns::new(data.causes(), &batch).int64("parent").unwrap());
             }
             assert_eq!(parents, [None, None, Some(0), Some(1), Some(3), Some(2)]);
         }

@@ -44,7 +44,7 @@ struct Source {
 impl Source {
     fn open(import: &Import) -> Result<Source, PathError> {
         let mut source = Source {
-            tables: RequestTables::open(&import.requests(), &import.steps(), Columns::ALL)?,
+            tables: RequestTables::open(import.requests(), import.steps(), Columns::ALL)?,
             next_group: 0,
             names: Names::default(),
             numbers: Vec::new(),
@@ -127,7 +127,7 @@ fn link(from: &DataPath, to: &DataPath) -> Result<(), PathError> {
 fn merge_clocks(imports: &[Import], path: &DataPath) -> Result<(), PathError> {
     let mut all: Option<Clocks> = None;
     for import in imports.iter().filter(|import| import.clocks().exists()) {
-        let clocks = Clocks::read(&import.clocks())?;
+        let clocks = Clocks::read(import.clocks())?;
         match &mut all {
             None => all = Some(clocks),
             Some(all) => {

@@ -122,7 +122,7 @@ fn told(request: &Request, names: &Names, is_from_paths: bool) -> Vec<String> {
 }
 
 fn write(requests: &[Request], names: &Names, to: &DataDir) {
-    let mut writer = RequestWriter::create(&to.requests(), &to.steps()).unwrap();
+    let mut writer = RequestWriter::create(to.requests(), to.steps()).unwrap();
     let mut sorted = requests.to_vec();
     sorted.sort_by_key(|request| request.begin());
     sorted.into_iter().for_each(|request| writer.push(request, names).unwrap());
@@ -131,7 +131,7 @@ fn write(requests: &[Request], names: &Names, to: &DataDir) {
 
 fn read(from: &DataDir) -> (Vec<Request>, Names) {
     let mut names = Names::default();
-    let tables = RequestTables::open(&from.requests(), &from.steps(), Columns::ALL).unwrap();
+    let tables = RequestTables::open(from.requests(), from.steps(), Columns::ALL).unwrap();
     (tables.all(&mut names).unwrap(), names)
 }
 

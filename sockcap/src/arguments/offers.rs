@@ -133,7 +133,7 @@ fn named(names: BTreeSet<String>) -> Vec<CompletionCandidate> {
 /// The patterns of the data directory with the largest total time; none where there is no analysis.
 fn most_time() -> Vec<PathPattern> {
     let order = |one: &PathPattern, other: &PathPattern| SortKey::Total.compare(one, other);
-    ChosenPatterns::read(&data().patterns(), MAX_PATTERNS_OFFERED, order)
+    ChosenPatterns::read(data().patterns(), MAX_PATTERNS_OFFERED, order)
         .map_or_else(|_| Vec::new(), |chosen| chosen.patterns)
 }
 

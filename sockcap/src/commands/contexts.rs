@@ -158,8 +158,8 @@ impl Run for Contexts {
         stages::requests(&shown, &Inference::default())?;
         let data = &shown.data;
         let requests = RequestTables::open(
-            &data.requests(),
-            &data.steps(),
+            data.requests(),
+            data.steps(),
             Columns {
                 hosts: true,
                 sizes: self.spent.is_some() || data.own_events().is_file(),

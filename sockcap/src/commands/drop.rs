@@ -56,7 +56,7 @@ impl Run for Drop {
         let _locks = lock::work_on(&[&data, &target])?;
         let truth = self.truth.as_deref().map(Truth::read).transpose()?;
         stages::recorded_messages(&data)?;
-        let trace = MessageTrace::read(&data.messages(), &data.nodes())?;
+        let trace = MessageTrace::read(data.messages(), data.nodes())?;
         let sniffer = Sniffer { rate: self.rate, queue: self.queue };
         let captured = sniffer.capture(&trace)?;
         let place = made_import::write(&captured.trace, &target, "captured")?;

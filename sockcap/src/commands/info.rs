@@ -134,10 +134,10 @@ impl Run for Info {
             }
             Err(_) => line("messages: not yet; 'sockcap reconcile' makes them", &mut out)?,
         }
-        if let Ok(found) = clocks::Clocks::read(&data.clocks()) {
+        if let Ok(found) = clocks::Clocks::read(data.clocks()) {
             clock_words::table(&found, output::limit(), &mut out)?;
         }
-        match AnalysisSummary::read(&data.analysis()) {
+        match AnalysisSummary::read(data.analysis()) {
             Ok(summary) => line(&format!("analysis: {}", words::analysis(&summary)), &mut out)?,
             Err(_) => line("analysis: not yet; 'sockcap analyze' makes it", &mut out)?,
         }
@@ -161,7 +161,7 @@ fn switches(data: &DataDir, out: &mut impl Write) -> Result<(), Error> {
 /// Writes a line for each trace that was imported as messages.
 fn imported(imports: &[Import], out: &mut impl Write) -> Result<(), Error> {
     for import in imports {
-        let (messages, nodes) = (table::rows(&import.messages())?, table::rows(&import.nodes())?);
+        let (messages, nodes) = (table::rows(import.messages())?, table::rows(import.nodes())?);
         let messages = counted(messages, "message", "messages");
         writeln!(
             out,

@@ -59,7 +59,7 @@ impl Run for Reconcile {
             words::same_directory(&data),
         );
         if let Some(line) =
-            Clocks::read(&data.clocks()).ok().as_ref().and_then(clock_words::contradiction)
+            Clocks::read(data.clocks()).ok().as_ref().and_then(clock_words::contradiction)
         {
             tell!("sockcap: {line}");
         }

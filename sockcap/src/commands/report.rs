@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use analyze::paths::{ChosenPatterns, DelayTable, PathFilter, PathPattern};
 use analyze::{AnalysisSummary, Resources};
 use clap::Parser;
-use message_trace::DataDir;
+use message_trace::{DataDir, DataPath};
 use report::SortKey;
 use report::page::Page;
 use report::{DelayReport, DelaysBy, Filtered, Html, Json, Options, Output, Rest, Terminal};
@@ -135,12 +135,15 @@ impl Run for Report {
                 page.write(&report, &shown)
             }
         };
+        let mut status = ExitCode::SUCCESS;
         match written {
             Err(error) if self.html.is_some() => return Err(error),
-            // Nobody asked for the page: the patterns are shown without it.
+            // Nobody asked for the page: the patterns are shown without it. That a directory is not
+            // to be written to is no failure; that a page was begun and could not be written is.
             Err(error) => {
                 tell!("sockcap: {error}; name another place for the page with --html FILE");
                 report.meta.next_steps.clear();
+                status = if error.is_about_rights() { status } else { ExitCode::FAILURE };
             }
             Ok(()) => {}
         }
@@ -153,7 +156,7 @@ impl Run for Report {
             Terminal.write(&report, &options, &mut out)?;
             out.flush()?;
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(status)
     }
 }
 
@@ -177,7 +180,7 @@ impl Report {
         let limit = if self.json { usize::MAX } else { self.limit.max(MAX_PATTERNS_SHOWN) };
         let order = |one: &PathPattern, other: &PathPattern| self.sort.compare(one, other);
         let Some(filter) = filter else {
-            return Ok(ChosenPatterns::read(&data.patterns(), limit, order)?);
+            return Ok(ChosenPatterns::read(data.patterns(), limit, order)?);
         };
         let (resources, progress) = (Resources::default(), progress::Terminal::new());
         Ok(ChosenPatterns::filtered(data, filter, limit, order, &resources, &progress)?)
@@ -191,7 +194,7 @@ impl Report {
         is_part: bool,
         rest: &Rest,
     ) -> Vec<String> {
-        let page = page.target.name().display();
+        let page = page.name().display();
         if is_part {
             let named = self.html.iter();
             let named = named.map(|_| format!("timelines and patterns of this part: {page}"));
@@ -202,24 +205,34 @@ impl Report {
     }
 }
 
-/// The file of the HTML page.
-struct PageFile {
-    target: Target,
+/// The file of the HTML page: one that the user named, or that of the data directory.
+enum PageFile {
+    Named(Target),
+    Own(DataPath),
 }
 
 impl PageFile {
     /// The file that the user named, which is tried out, or that of the data directory.
     fn try_out(named: Option<&Path>, data: &DataDir) -> Result<PageFile, Error> {
-        let target = match named {
-            Some(named) => Target::try_out(Some(named)),
-            None => Target::below(&data.html()),
-        };
-        Ok(PageFile { target: target? })
+        match named {
+            Some(named) => Ok(PageFile::Named(Target::try_out(Some(named))?)),
+            None => Ok(PageFile::Own(data.html())),
+        }
+    }
+
+    fn name(&self) -> &Path {
+        match self {
+            PageFile::Named(target) => target.name(),
+            PageFile::Own(path) => path.as_path(),
+        }
     }
 
     /// Writes the page, which has all patterns that were chosen.
     fn write(self, report: &report::Report, page: &Page) -> Result<(), Error> {
-        let mut target = self.target;
+        let mut target = match self {
+            PageFile::Named(target) => target,
+            PageFile::Own(path) => Target::below(&path)?,
+        };
         let mut write = || {
             let mut file = BufWriter::new(&mut target);
             Html.write(report, page, &mut file)?;

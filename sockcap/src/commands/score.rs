@@ -61,7 +61,7 @@ impl Run for Score {
         let data = self.data.dir();
         let _locks = lock::work_on(&[&data])?;
         let options = stages::recorded_analysis(&data, &Inference::default())?.options;
-        let mut trace = MessageTrace::read(&data.messages(), &data.nodes())?;
+        let mut trace = MessageTrace::read(data.messages(), data.nodes())?;
         let truth = match &self.truth {
             Some(file) => Truth::read(file)?,
             None => Truth::of_tracers(&data, &trace)?,
@@ -72,7 +72,7 @@ impl Run for Score {
             );
         }
         analyze::tell(&mut trace, &data, &options)?;
-        let links = Links::read(&data.links())?;
+        let links = Links::read(data.links())?;
         let score =
             synth::score::score(&trace, &links, &options, &truth, &self.exclude, &Terminal::new())?;
         let printed = match self.json {

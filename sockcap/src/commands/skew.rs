@@ -58,7 +58,7 @@ impl Run for Skew {
         let (data, target) = (self.data.dir(), self.to.dir(&self.data)?);
         let _locks = lock::work_on(&[&data, &target])?;
         stages::recorded_messages(&data)?;
-        let trace = MessageTrace::read(&data.messages(), &data.nodes())?;
+        let trace = MessageTrace::read(data.messages(), data.nodes())?;
         let first = trace.messages().map(|message| message.time()).min().unwrap_or(0);
         let at = self.at.unwrap_or(first);
         let skew = skewer::Skew {

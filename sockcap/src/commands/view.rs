@@ -73,7 +73,7 @@ impl Run for View {
         let data = &shown.data;
         let summary = stages::analysis(&shown, &self.inference)?;
         let order = |one: &PathPattern, other: &PathPattern| self.sort.compare(one, other);
-        let chosen = ChosenPatterns::read(&data.patterns(), MAX_PATTERNS_SHOWN, order)?;
+        let chosen = ChosenPatterns::read(data.patterns(), MAX_PATTERNS_SHOWN, order)?;
         let mut meta = meta(&shown, &summary)?;
         meta.rest = rest(&chosen);
         let options = Options { sort: self.sort, ..Options::default() };

@@ -54,8 +54,8 @@ pub(super) fn of(data: &DataDir, min_kept: u64) -> Result<Profile, Error> {
         return Ok(kept.profile);
     }
     let tables = RequestTables::open(
-        &data.requests(),
-        &data.steps(),
+        data.requests(),
+        data.steps(),
         Columns { hosts: true, sizes: data.own_events().is_file(), ..Columns::default() },
     )?;
     let budget = MemoryBudget::new(RESPONSE_TIMES_IN_MEMORY_BYTES);
@@ -66,7 +66,7 @@ pub(super) fn of(data: &DataDir, min_kept: u64) -> Result<Profile, Error> {
     if profile.totals.steps >= min_kept {
         let kept = Kept { version: version.to_owned(), made_of, profile: &profile };
         // Nothing is lost where it cannot be written: it is made again.
-        let _ = json::write_dense(&data.contexts(), &kept);
+        let _ = json::write_dense(data.contexts(), &kept);
     }
     Ok(profile)
 }
@@ -84,7 +84,7 @@ mod tests {
     fn write(data: &DataDir, requests: i64) {
         let mut names = Names::default();
         let (node, get) = (names.number("redis"), names.number("GET"));
-        let mut writer = RequestWriter::create(&data.requests(), &data.steps()).unwrap();
+        let mut writer = RequestWriter::create(data.requests(), data.steps()).unwrap();
         for at in 0..requests {
             let mut request = Request { probability: 1.0, ..Request::default() };
             let (begin, end) = (Some(100 * at), Some(101 * at + 7));

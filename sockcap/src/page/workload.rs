@@ -23,7 +23,7 @@ pub(super) fn of(shown: &Shown) -> Result<Option<PageWorkload>, Error> {
     let data = &shown.data;
     let Some(processor) = stages::charged(data)? else { return Ok(None) };
     let columns = Columns { sizes: true, threads: true, hosts: true, parameters: false };
-    let tables = RequestTables::open(&data.requests(), &data.steps(), columns)?;
+    let tables = RequestTables::open(data.requests(), data.steps(), columns)?;
     let source = FlowSource { tables, processor: Some(processor) };
     let mut names = Names::default();
     let progress = Terminal::new();

@@ -34,7 +34,7 @@ pub(crate) fn aliases(data: &DataDir, file: Option<&Path>) -> Result<Aliases, Er
             let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
             Ok(Aliases::read(file)?.named(whole))
         }
-        None if data.aliases().exists() => Ok(Aliases::read(&data.aliases())?),
+        None if data.aliases().exists() => Ok(Aliases::read(data.aliases())?),
         None => Ok(Aliases::default()),
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn of_paths(data: &DataDir) -> Result<(), Error> {
     let made_from = analysis.max(events);
     let are_newer = [data.requests(), data.steps()].iter().all(|table| newer(table, made_from));
     // Another version may have written them, without columns that there are now.
-    if are_newer && RequestTables::open(&data.requests(), &data.steps(), Columns::ALL).is_ok() {
+    if are_newer && RequestTables::open(data.requests(), data.steps(), Columns::ALL).is_ok() {
         return Ok(());
     }
     if events.is_none() {
@@ -43,13 +43,13 @@ fn with_resources(data: &DataDir) -> Result<(), Error> {
                 let to = Tables { requests: &data.requests(), steps: &data.steps() };
                 let from = Tables { requests, steps };
                 progress.step("finding what steps waited for", 0);
-                fill(from, to, SPANS_IN_MEMORY_BYTES, &data.own_events())
+                fill(from, to, SPANS_IN_MEMORY_BYTES, data.own_events())
             });
     for path in &plain {
         // They are of no use any more; the next time, they are written over.
         let _ = path.remove_file();
     }
-    message_trace::json::write(&data.charged(), &filled?)?;
+    message_trace::json::write(data.charged(), &filled?)?;
     Ok(())
 }
 

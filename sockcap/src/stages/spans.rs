@@ -37,7 +37,7 @@ pub(super) fn analysis(
     }
     messages(data)?;
     // A summary of something else that was here is none of spans.
-    let last = AnalysisSummary::read(&data.analysis())
+    let last = AnalysisSummary::read(data.analysis())
         .ok()
         .filter(|last| last.options.algorithm == Algorithm::SPANS);
     let options = last.as_ref().map(|last| last.options.clone()).unwrap_or_default();

@@ -42,7 +42,7 @@ impl Exporter for Drawing {
         source: &Source<'_>,
         output: &mut Output<'_>,
     ) -> Result<Option<TraceCount>, Error> {
-        let trace = MessageTrace::read(&source.data.messages(), &source.data.nodes())?;
+        let trace = MessageTrace::read(source.data.messages(), source.data.nodes())?;
         writeln!(output.writer, "{} messages in {}", trace.len(), self.colour)?;
         output.writer.flush()?;
         Ok(None)

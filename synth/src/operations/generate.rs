@@ -56,7 +56,7 @@ pub fn make(config: &Config, data: &DataDir, progress: &dyn Progress) -> Result<
             (names.number(&node), names.number(&operation))
         })
         .collect();
-    let mut writer = RequestWriter::create(&data.requests(), &data.steps())?;
+    let mut writer = RequestWriter::create(data.requests(), data.steps())?;
     let mut now = 0;
     for (number, class) in order.iter().enumerate() {
         let (class, times) = (&classes[*class as usize], &times[*class as usize]);

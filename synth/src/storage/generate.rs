@@ -62,7 +62,7 @@ pub fn make(config: &Config, data: &DataDir, progress: &dyn Progress) -> Result<
     let mut workload = Workload::new(scale);
     let mut system = System::new(config.cache, config.spin, scale);
     let mut names = Names::default();
-    let mut writer = RequestWriter::create(&data.requests(), &data.steps())?;
+    let mut writer = RequestWriter::create(data.requests(), data.steps())?;
     progress.step("making requests", config.requests);
     let gap = config.length as f64 / config.requests.max(1) as f64;
     let mut now = 0.0;
@@ -99,7 +99,7 @@ mod tests {
         let data = DataDir::new(directory.path());
         let made = make(&config, &data, &()).unwrap();
         let mut names = Names::default();
-        let tables = RequestTables::open(&data.requests(), &data.steps(), Columns::ALL).unwrap();
+        let tables = RequestTables::open(data.requests(), data.steps(), Columns::ALL).unwrap();
         let requests = tables.all(&mut names).unwrap();
         assert_eq!((requests.len() as u64, tables.counts().1), (made.requests, made.steps));
         (names, requests)

@@ -95,7 +95,7 @@ impl DelayGraph {
         let whole = Overview::of(data, options.resources.threads(), false)?;
         let mut namer = Namer::of(&whole.outline, options);
         let mut reader =
-            MessageReader::of_nodes(&data.messages(), whole.outline.nodes.clone(), false)?;
+            MessageReader::of_nodes(data.messages(), whole.outline.nodes.clone(), false)?;
         let mut left = reader.rows();
         progress.step("correlating messages", left);
         let mut all = Stretched::default();
@@ -276,7 +276,7 @@ mod tests {
         }
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
-        fixture.trace().write(&data.messages(), &data.nodes()).unwrap();
+        fixture.trace().write(data.messages(), data.nodes()).unwrap();
         let of = |stretch| {
             DelayGraph::of_data(&data, &Options { stretch, ..Options::default() }, &()).unwrap()
         };

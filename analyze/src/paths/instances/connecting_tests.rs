@@ -39,7 +39,7 @@ const PATHS: [(f64, &[(u32, u32)]); 2] = [
 /// pattern.
 fn found(trace: &MessageTrace) -> (Vec<[Option<i64>; 4]>, PathPattern) {
     let (_directory, dir) = collected(trace, &PATHS);
-    trace.write(&dir.messages(), &dir.nodes()).unwrap();
+    trace.write(dir.messages(), dir.nodes()).unwrap();
     let mut all = Vec::new();
     let each = |instance: &TimedInstance<'_>| {
         let [c, d] = [1, 3].map(|hop| (instance.connecting(hop), instance.node_latency(hop)));
@@ -48,7 +48,7 @@ fn found(trace: &MessageTrace) -> (Vec<[Option<i64>; 4]>, PathPattern) {
         Ok(())
     };
     TimedInstances::open(&dir).unwrap().read(0, |_| true, each).unwrap();
-    let patterns = PathPattern::read_all(&dir.patterns()).unwrap();
+    let patterns = PathPattern::read_all(dir.patterns()).unwrap();
     assert_eq!(patterns.len(), 1, "who connects and who does not are of one pattern");
     (all, patterns[0].clone())
 }

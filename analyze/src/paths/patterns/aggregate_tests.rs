@@ -20,7 +20,7 @@ fn patterns(trace: &MessageTrace, trees: &[(f64, &[(u32, u32)])]) -> (Vec<PathPa
     let mut collector = Collector::new(&options, &budget, dir.path());
     collector.add_trees(&trace.into(), &naming, trees);
     collector.finish(&naming, None, &dir, &()).unwrap();
-    (PathPattern::read_all(&dir.patterns()).unwrap(), Instances::read(&dir.paths()).unwrap())
+    (PathPattern::read_all(dir.patterns()).unwrap(), Instances::read(dir.paths()).unwrap())
 }
 
 /// Requests a -> b, b -> c, answered by c -> b, one after the other; b takes 5, 15, 25 before it

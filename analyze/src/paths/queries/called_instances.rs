@@ -201,7 +201,7 @@ mod tests {
         let trace = trace.trace();
         let (_directory, dir) =
             collected(&trace, &[(0.5, &[(0, 0), (1, 1), (2, 2), (3, 3)]), (1.0, &[(1, 0)])]);
-        trace.write(&dir.messages(), &dir.nodes()).unwrap();
+        trace.write(dir.messages(), dir.nodes()).unwrap();
         let called = CalledInstances::open(&dir, &Options::default()).unwrap();
         let mut seen = Vec::new();
         for piece in 0..called.pieces() {

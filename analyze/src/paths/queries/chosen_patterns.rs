@@ -130,11 +130,11 @@ mod tests {
             let trees: Vec<(f64, &[(u32, u32)])> = trees.iter().map(|(p, tree)| (*p, tree.as_slice())).collect();
             let (_directory, dir) = collected(&trace.trace(), &trees);
 
-            let mut all = PathPattern::read_all(&dir.patterns()).unwrap();
+            let mut all = PathPattern::read_all(dir.patterns()).unwrap();
             let order = |one: &PathPattern, other: &PathPattern| {
                 if by_count { other.count.cmp(&one.count) } else { other.total_time.total_cmp(&one.total_time) }
             };
-            let chosen = ChosenPatterns::read(&dir.patterns(), most, order).unwrap();
+            let chosen = ChosenPatterns::read(dir.patterns(), most, order).unwrap();
             prop_assert_eq!(chosen.all, all.len() as u64);
             prop_assert_eq!(chosen.instances as usize, trees.len());
             prop_assert_eq!(chosen.expected, all.iter().fold(0.0, |sum, one| sum + one.expected));

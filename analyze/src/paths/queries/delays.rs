@@ -169,7 +169,7 @@ fn table<T: Send>(
     progress.step("gathering delays", instances.pieces() as u64);
     let unfit = || {
         PathError::malformed(
-            &dir.paths(),
+            dir.paths(),
             "its patterns are not those of the table of patterns; run 'sockcap analyze' again",
         )
     };

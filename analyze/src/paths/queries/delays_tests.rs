@@ -37,7 +37,7 @@ fn requests() -> MessageTrace {
 #[test]
 fn by_hand() {
     let (_directory, dir) = analyzed(&requests());
-    let patterns = PathPattern::read_all(&dir.patterns()).unwrap();
+    let patterns = PathPattern::read_all(dir.patterns()).unwrap();
     let whole = patterns.iter().find(|pattern| pattern.hops.len() == 4).unwrap();
     let only = PathFilter { patterns: vec![whole.id], ..PathFilter::default() };
     let nodes = DelayTable::of_nodes(&dir, &only, &Resources::default(), &()).unwrap();
@@ -47,7 +47,7 @@ fn by_hand() {
     assert_eq!((b.node.as_str(), b.traced, b.delays.count), ("b", true, 6));
     // 5, 5, 5, 10, 20, 60 (the 99th percentile), each with the probability of
     // its request.
-    let instances = Instances::read(&dir.paths()).unwrap();
+    let instances = Instances::read(dir.paths()).unwrap();
     let of = instances.iter().filter(|instance| i64::from(instance.pattern) == whole.id);
     let p: Vec<f64> = of.map(|instance| instance.probability).collect();
     let weighted = |delays: [f64; 3]| p[0] * delays[0] + p[1] * delays[1] + p[2] * delays[2];
@@ -94,7 +94,7 @@ proptest! {
         from in prop::option::of(0i64..400),
     ) {
         let (_directory, dir) = analyzed(&trace);
-        let patterns = PathPattern::read_all(&dir.patterns()).unwrap();
+        let patterns = PathPattern::read_all(dir.patterns()).unwrap();
         let filter = PathFilter { from, ..PathFilter::default() };
         // Several hops in a partition.
         let pieces = Pieces { partitions: 2, ..Resources::default().pieces };

@@ -98,7 +98,7 @@ fn of_instances(
     let table = with_hops(&dir.patterns(), &ids)?;
     let unfit = || {
         PathError::malformed(
-            &dir.paths(),
+            dir.paths(),
             "its patterns are not those of the table of patterns; run 'sockcap analyze' again",
         )
     };

@@ -43,7 +43,7 @@ proptest! {
     ) {
         let (_directory, dir) = analyzed(&trace);
         let filter = PathFilter { min_confidence: Some(0.0), ..PathFilter::default() };
-        let table = ChosenPatterns::read(&dir.patterns(), most, by_total).unwrap();
+        let table = ChosenPatterns::read(dir.patterns(), most, by_total).unwrap();
         let again =
             ChosenPatterns::filtered(&dir, &filter, most, by_total, &resources(memory, threads), &()).unwrap();
         prop_assert_eq!(&again.patterns, &table.patterns);
@@ -91,7 +91,7 @@ proptest! {
         patterns in prop::collection::vec(0i64..200, 0..9),
     ) {
         let (_directory, dir) = analyzed(&trace);
-        let table = PathPattern::read_all(&dir.patterns()).unwrap();
+        let table = PathPattern::read_all(dir.patterns()).unwrap();
         let least = table.first().filter(|_| is_exact).map_or(least, |pattern| pattern.max_probability);
         let likely = left(&dir, &PathFilter { min_confidence: Some(least), ..PathFilter::default() });
         for pattern in &table {
@@ -125,7 +125,7 @@ fn requests() -> MessageTrace {
 #[test]
 fn by_hand() {
     let (_directory, dir) = analyzed(&requests());
-    let table = PathPattern::read_all(&dir.patterns()).unwrap();
+    let table = PathPattern::read_all(dir.patterns()).unwrap();
     let long = table.iter().find(|pattern| pattern.hops.len() == 2).unwrap();
     assert_eq!(long.count, 3);
     let of = |from, to| {
@@ -194,7 +194,7 @@ fn shop() -> (tempfile::TempDir, DataDir) {
     }
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
-    trace.trace().write(&dir.messages(), &dir.nodes()).unwrap();
+    trace.trace().write(dir.messages(), dir.nodes()).unwrap();
     let [asks, answers, _] = OperationRole::ALL;
     let operations = (0..6).flat_map(|request| {
         let route = ["GET /cart/{}", "POST /order"][request as usize / 4];
@@ -216,7 +216,7 @@ fn shop() -> (tempfile::TempDir, DataDir) {
 #[test]
 fn what_is_asked_for_makes_patterns_and_errors_do_not() {
     let (_directory, dir) = shop();
-    let patterns = PathPattern::read_all(&dir.patterns()).unwrap();
+    let patterns = PathPattern::read_all(dir.patterns()).unwrap();
     let seen: Vec<_> = patterns
         .iter()
         .map(|pattern| {
@@ -245,7 +245,7 @@ fn what_is_asked_for_makes_patterns_and_errors_do_not() {
             ),
         ]
     );
-    let names = operation_names(&dir.patterns()).unwrap().unwrap();
+    let names = operation_names(dir.patterns()).unwrap().unwrap();
     assert_eq!(
         names.into_iter().collect::<Vec<_>>(),
         ["GET /cart/{}", "POST /order", "SELECT books"]

@@ -48,15 +48,15 @@ mod tests {
             (0.25, &[(8, 0)]),
         ];
         let (_directory, dir) = collected(&trace.trace(), &trees);
-        let instances = Instances::read(&dir.paths()).unwrap();
+        let instances = Instances::read(dir.paths()).unwrap();
         let all: FxHashSet<u32> = instances.iter().map(|instance| instance.pattern).collect();
         assert_eq!(all.len(), 3);
         for pattern in all {
             let of = instances.iter().filter(|instance| instance.pattern == pattern);
             let expected: FxHashSet<u64> =
                 of.map(|instance| u64::from(instance.messages[0])).collect();
-            assert_eq!(pattern_roots(&dir.paths(), i64::from(pattern)).unwrap(), expected);
+            assert_eq!(pattern_roots(dir.paths(), i64::from(pattern)).unwrap(), expected);
         }
-        assert!(pattern_roots(&dir.paths(), 9).unwrap().is_empty());
+        assert!(pattern_roots(dir.paths(), 9).unwrap().is_empty());
     }
 }

@@ -33,7 +33,7 @@ impl TimedInstances {
     pub(crate) fn open(dir: &DataDir) -> Result<TimedInstances, PathError> {
         const COLUMNS: [&str; 7] =
             ["path", "pattern", "probability", "depth", "message", "connecting", "is_error"];
-        let groups = RowGroups::open(&dir.paths(), &COLUMNS)?;
+        let groups = RowGroups::open(dir.paths(), &COLUMNS)?;
         Ok(TimedInstances {
             paths: dir.paths(),
             groups,

@@ -39,7 +39,7 @@ fn some_trace() -> impl Strategy<Value = MessageTrace> {
 fn written(trace: &MessageTrace, rows: usize) -> (tempfile::TempDir, DataDir) {
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
-    trace.write(&dir.messages(), &dir.nodes()).unwrap();
+    trace.write(dir.messages(), dir.nodes()).unwrap();
     let pieces = Pieces { messages: 3, partitions: 2, rows };
     let resources = Resources { pieces, threads: NonZeroUsize::new(2), ..Resources::default() };
     analyze(&dir, &Options { resources, clients_start_paths: false, ..Options::default() }, &())
@@ -57,7 +57,7 @@ proptest! {
         odd in any::<bool>(),
     ) {
         let (_directory, dir) = written(&trace, rows);
-        let expected = Instances::read(&dir.paths()).unwrap();
+        let expected = Instances::read(dir.paths()).unwrap();
         let timed = TimedInstances::open(&dir).unwrap();
         let wanted = |which: &WhichInstance| !odd || which.path % 2 == 1;
         let mut next = if odd { 1 } else { 0 };
@@ -150,8 +150,8 @@ fn what_is_read_to_its_end_after_it_was_acted_on_is_not_waited_for() {
     let trees: &[(f64, &[(u32, u32)])] = &[(1.0, &[(0, 0), (1, 1), (2, 2), (3, 3)])];
     let trace = trace.trace();
     let (_directory, dir) = collected(&trace, trees);
-    trace.write(&dir.messages(), &dir.nodes()).unwrap();
-    let patterns = PathPattern::read_all(&dir.patterns()).unwrap();
+    trace.write(dir.messages(), dir.nodes()).unwrap();
+    let patterns = PathPattern::read_all(dir.patterns()).unwrap();
     let latencies = |of: fn(&Hop) -> &Option<Summary>| {
         patterns[0]
             .hops
@@ -186,7 +186,7 @@ fn what_is_read_to_its_end_after_it_was_acted_on_is_not_waited_for() {
     waits.send("a", "b", 0, 500).arrives(10);
     waits.send("b", "c", 510, 520);
     let (_directory, dir) = collected(&waits.trace(), &[(1.0, &[(0, 0), (1, 1)])]);
-    let hops = &PathPattern::read_all(&dir.patterns()).unwrap()[0].hops;
+    let hops = &PathPattern::read_all(dir.patterns()).unwrap()[0].hops;
     assert_eq!(hops[0].network.as_ref().map(|delay| delay.mean), Some(500.0));
 }
 
@@ -199,7 +199,7 @@ fn tables_that_do_not_fit_are_refused_with_their_name() {
     let read = || TimedInstances::open(&dir).and_then(|timed| timed.read(0, |_| true, |_| Ok(())));
     assert!(read().is_ok());
     let rewrite = |depth: i32, message: i64| {
-        let schema = table::read(&dir.paths()).unwrap().schema();
+        let schema = table::read(dir.paths()).unwrap().schema();
         let arrays = vec![
             columns::int64([Some(0)]),
             columns::int64([Some(0)]),
@@ -208,8 +208,8 @@ fn tables_that_do_not_fit_are_refused_with_their_name() {
             columns::int64([Some(message)]),
             columns::int64([None]),
         ];
-        let batch = columns::batch(&dir.paths(), &schema, arrays).unwrap();
-        table::write(&dir.paths(), schema, [batch]).unwrap();
+        let batch = columns::batch(dir.paths(), &schema, arrays).unwrap();
+        table::write(dir.paths(), schema, [batch]).unwrap();
         read().map_err(|error| error.to_string())
     };
     assert_eq!(rewrite(0, 1), Ok(()));

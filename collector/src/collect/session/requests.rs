@@ -193,8 +193,7 @@ impl<'a> Gathering<'a> {
 
 /// Answers a stream of frames as that of a host that was let in, until the first that is refused.
 pub(in crate::collect) fn answer_all(mut bytes: &[u8], shared: &Shared<'_>, host: &str) {
-    let Ok(mut store) = HostStore::open(&shared.data.hosts().join(host), shared.limits, None)
-    else {
+    let Ok(mut store) = HostStore::open(shared.data.hosts().join(host), shared.limits, None) else {
         return;
     };
     let mut gathering = Gathering::new(shared, host, [0; 16], &mut store);

@@ -79,7 +79,7 @@ fn refused(said: &str) -> Option<&Path> {
 /// A temporary directory with the same directories, and links to all files.
 fn linked(trace: &Path) -> Result<TempDir, Error> {
     let trace = fs::canonicalize(trace).map_err(|error| Error::io(trace, error))?;
-    let copy = tempfile::tempdir().map_err(|error| Error::io(&std::env::temp_dir(), error))?;
+    let copy = tempfile::tempdir().map_err(|error| Error::io(std::env::temp_dir(), error))?;
     let mut open = vec![PathBuf::new()];
     while let Some(place) = open.pop() {
         let directory = trace.join(&place);

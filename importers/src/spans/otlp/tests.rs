@@ -36,7 +36,7 @@ fn import(files: &[Vec<u8>]) -> Result<(Summary, Requests), Error> {
     let importer = SpanImporter { name: Some("x".into()), format: Otlp };
     let summary = importer.import(&paths, &data, &())?;
     let made = DataDir::new(data.spans().import("x").directory);
-    let tables = RequestTables::open(&made.requests(), &made.steps(), Columns::ALL).unwrap();
+    let tables = RequestTables::open(made.requests(), made.steps(), Columns::ALL).unwrap();
     let mut names = Names::default();
     let requests = tables.all(&mut names).unwrap();
     assert!(made.clocks().is_file());

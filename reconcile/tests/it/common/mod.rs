@@ -35,7 +35,7 @@ impl System {
 
     /// Adds the log of a process; `name` is also its file's.
     pub fn add(&self, host: &str, name: &str, log: &LogWriter) -> &System {
-        log.write(&self.path(host, name)).unwrap();
+        log.write(self.path(host, name)).unwrap();
         self
     }
 
@@ -64,7 +64,7 @@ impl System {
         let left = std::fs::read_dir(self.directory.path()).unwrap().count();
         assert_eq!(left, files().len() + 1, "the files and the hosts, and nothing temporary");
         assert_eq!(Reconciliation::read(&data).unwrap(), counts);
-        Outcome { trace: MessageTrace::read(&data.messages(), &data.nodes()).unwrap(), counts }
+        Outcome { trace: MessageTrace::read(data.messages(), data.nodes()).unwrap(), counts }
     }
 }
 

@@ -58,7 +58,7 @@ impl Bench {
         let summary = self.import().unwrap();
         let data = self.data();
         let counts = reconcile(&data, &Options::default(), &()).unwrap();
-        let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
+        let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
         Outcome { summary, counts, trace }
     }
 

@@ -61,7 +61,7 @@ impl Imported {
         let data = DataDir::new(self.directory.path());
         let options = Options { keep_internal: true, ..Options::default() };
         reconcile(&data, &options, &()).unwrap();
-        let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
+        let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
         trace
             .messages()
             .map(|m| {

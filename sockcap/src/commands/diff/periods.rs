@@ -177,7 +177,7 @@ impl Periods {
     /// The same tables with all columns.
     pub(super) fn whole_tables(&self) -> Result<Vec<RequestTables>, Error> {
         let open = |data: &DataDir| {
-            RequestTables::open(&data.requests(), &data.steps(), Columns::ALL).map_err(Error::from)
+            RequestTables::open(data.requests(), data.steps(), Columns::ALL).map_err(Error::from)
         };
         self.directories.iter().map(open).collect()
     }
@@ -207,7 +207,7 @@ impl Periods {
 fn open(shown: &Shown, aliases: Option<&PathBuf>) -> Result<(RequestTables, DataDir), Error> {
     stages::requests(shown, &Inference::named_by(aliases.cloned()))?;
     let data = &shown.data;
-    let requests = RequestTables::open(&data.requests(), &data.steps(), Columns::default())?;
+    let requests = RequestTables::open(data.requests(), data.steps(), Columns::default())?;
     if requests.counts().0 == 0 {
         return Err(Error::NoRequests(shown.whole.path().to_owned()));
     }

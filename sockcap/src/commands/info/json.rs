@@ -56,7 +56,7 @@ pub(super) fn write(shown: &Shown, found: Found<'_>, out: &mut impl Write) -> Re
     let Found { logs, imports, captured, not_seen, spans } = found;
     let data = &shown.whole;
     let imported = |import: &Import| -> Result<(u64, u64), Error> {
-        Ok((table::rows(&import.messages())?, table::rows(&import.nodes())?))
+        Ok((table::rows(import.messages())?, table::rows(import.nodes())?))
     };
     let mut all = Vec::new();
     for import in &imports {
@@ -72,8 +72,8 @@ pub(super) fn write(shown: &Shown, found: Found<'_>, out: &mut impl Write) -> Re
         spans: Some(spans).filter(Spans::is_there),
         not_seen,
         reconciliation: Reconciliation::read(data).ok(),
-        clocks: Clocks::read(&data.clocks()).ok(),
-        analysis: AnalysisSummary::read(&data.analysis()).ok(),
+        clocks: Clocks::read(data.clocks()).ok(),
+        analysis: AnalysisSummary::read(data.analysis()).ok(),
     };
     serde_json::to_writer_pretty(&mut *out, &document).map_err(std::io::Error::from)?;
     writeln!(out)?;

@@ -35,15 +35,15 @@ impl Spans {
         let mut imports = Vec::new();
         for import in data.imported_requests()? {
             imports.push(ImportOfSpans {
-                requests: table::rows(&import.requests())?,
-                steps: table::rows(&import.steps())?,
+                requests: table::rows(import.requests())?,
+                steps: table::rows(import.steps())?,
                 name: import.name,
             });
         }
         Ok(Spans {
             imports,
-            clocks: Clocks::read(&data.clocks()).ok(),
-            analysis: AnalysisSummary::read(&data.analysis()).ok(),
+            clocks: Clocks::read(data.clocks()).ok(),
+            analysis: AnalysisSummary::read(data.analysis()).ok(),
         })
     }
 

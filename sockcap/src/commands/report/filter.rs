@@ -79,8 +79,8 @@ fn patterns(arguments: &Filter, data: &DataDir) -> Result<Vec<i64>, Error> {
         return Ok(patterns);
     }
     // Those that the report folds.
-    let first = ChosenPatterns::read(&data.patterns(), MAX_PATTERNS_SHOWN, |_, _| Ordering::Equal)?
-        .patterns;
+    let first =
+        ChosenPatterns::read(data.patterns(), MAX_PATTERNS_SHOWN, |_, _| Ordering::Equal)?.patterns;
     let mut alike = arguments.alike.clone();
     for family in Family::of(&first) {
         let members: Vec<i64> = family.patterns().map(|pattern| pattern.id).collect();
@@ -101,7 +101,7 @@ fn known_names(filter: &PathFilter, data: &DataDir) -> Result<(), Error> {
     if filter.through.is_empty() {
         return Ok(());
     }
-    let names = node_names(&data.patterns())?;
+    let names = node_names(data.patterns())?;
     let Some(unknown) =
         filter.through.iter().find(|part| !names.iter().any(|name| name.contains(*part)))
     else {
@@ -119,7 +119,7 @@ fn known_operations(filter: &PathFilter, data: &DataDir) -> Result<(), Error> {
     let Some(asked) = asked.or_else(|| filter.errors.then(|| "--errors".to_owned())) else {
         return Ok(());
     };
-    let Some(names) = operation_names(&data.patterns())? else {
+    let Some(names) = operation_names(data.patterns())? else {
         return Err(Error::Usage(format!(
             "{asked}: it is not known what messages do; record with --protocols"
         )));

@@ -33,7 +33,7 @@ impl Given {
     /// Opens what `asked` asks for.
     pub(super) fn of(asked: &Requests) -> Result<Given, Error> {
         let data = asked.data.dir();
-        let tables = events::tables(&data.events_dir())?;
+        let tables = events::tables(data.events_dir())?;
         let own = data.own_events();
         let imported: Vec<DataPath> =
             tables.iter().filter(|table| **table != own).cloned().collect();
@@ -83,7 +83,7 @@ fn is_empty(data: &DataDir) -> bool {
 fn of_steps(shown: &crate::shown::Shown, data: &DataDir) -> Result<Given, Error> {
     stages::requests(shown, &Inference::default())?;
     let columns = Columns { sizes: true, threads: true, ..Columns::default() };
-    let tables = RequestTables::open(&shown.data.requests(), &shown.data.steps(), columns)?;
+    let tables = RequestTables::open(shown.data.requests(), shown.data.steps(), columns)?;
     let processor = stages::charged(&shown.data)?;
     Ok(Given {
         has_resources: processor.is_some(),

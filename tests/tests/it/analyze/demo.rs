@@ -152,7 +152,7 @@ fn differing_from_pictures(data: &Path) -> Vec<String> {
 
 /// How much of the expected count the patterns in `data` with the trees `kinds` have, from 0 to 1.
 fn share(data: &Path, kinds: &[Vec<String>]) -> f64 {
-    let patterns = PathPattern::read_all(&DataDir::new(data).patterns()).unwrap();
+    let patterns = PathPattern::read_all(DataDir::new(data).patterns()).unwrap();
     let all: f64 = patterns.iter().map(|pattern| pattern.expected).sum();
     let mut ours = 0.0;
     for kind in kinds {
@@ -236,7 +236,7 @@ fn the_example_programs_come_out_as_three_patterns() {
 
 /// Patterns by their hops.
 fn kinds(data: &DataDir) -> BTreeMap<Vec<String>, PathPattern> {
-    let patterns = PathPattern::read_all(&data.patterns()).unwrap();
+    let patterns = PathPattern::read_all(data.patterns()).unwrap();
     let kind = |pattern: PathPattern| {
         let hops = pattern.hops.iter().map(|hop| {
             let [src, dst] = [(&hop.src, &hop.src_port), (&hop.dst, &hop.dst_port)]

@@ -17,7 +17,7 @@ fn steps(data: &Path) -> Vec<(String, Step)> {
     succeeds(&of(&["export", "steps", "-o", "/dev/null"], data), Path::new("/"));
     let data = DataDir::new(data);
     let columns = Columns { sizes: true, ..Columns::default() };
-    let tables = RequestTables::open(&data.requests(), &data.steps(), columns).unwrap();
+    let tables = RequestTables::open(data.requests(), data.steps(), columns).unwrap();
     let mut steps = Vec::new();
     let each = |_, request: request_flow::Request, names: &Names| {
         let named = |step: &Step| (names.text(step.operation).to_owned(), *step);

@@ -99,7 +99,7 @@ fn check(recorder: &str, threads: usize) {
     let data = DataDir::new(recording.data());
     let options = Options { fat_gap: Duration::ZERO, ..Options::default() };
     let outcome = reconcile::reconcile(&data, &options, &()).unwrap();
-    let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
+    let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
     let matched: BTreeSet<(i64, i64, i64)> = (0..trace.len())
         .filter_map(|row| Some((trace.send_ts(row)?, trace.recv_ts(row)?, trace.bytes(row))))
         .collect();

@@ -32,7 +32,7 @@ type Flows = BTreeMap<(Protocol, String, String), Vec<Timed>>;
 /// All flows of a data directory.
 fn flows(data: &DataDir) -> (Flows, Reconciliation) {
     let counts = reconcile(data, &Options::default(), &()).unwrap();
-    let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
+    let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
     let endpoint = |id| trace.endpoint(id).unwrap().to_string();
     let host = |id| trace.nodes.get(id).unwrap().host.clone();
     let mut flows = Flows::new();

@@ -36,7 +36,7 @@ fn messages(data: &DataDir) -> (Messages, Reconciliation) {
     let options =
         Options { fat_gap: Duration::from_nanos(1), keep_internal: true, ..Options::default() };
     let outcome = reconcile(data, &options, &()).unwrap();
-    let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
+    let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
     let mut all = Messages::new();
     // A unix socket without a name goes by its process and its number, which each log gives for
     // itself.

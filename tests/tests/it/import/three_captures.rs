@@ -180,7 +180,7 @@ type Table = BTreeMap<(Protocol, String, String), Vec<i64>>;
 
 fn table(data: &DataDir) -> (Table, Reconciliation) {
     let outcome = reconcile::reconcile(data, &Options::default(), &()).unwrap();
-    let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
+    let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
     let mut table = Table::new();
     for message in (0..trace.len()).map(|row| trace.message(row)) {
         let end = |endpoint, node| match trace.endpoint(endpoint) {

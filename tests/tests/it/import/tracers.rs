@@ -26,7 +26,7 @@ fn import(importer: &str, file: &Path) -> (Summary, Vec<Request>, Names) {
     let summary = (kind.make)(&Given::default()).import(&[file.to_owned()], &data, &()).unwrap();
     assert_eq!(summary.skipped.total(), 0, "{:#?}", summary.skipped.first);
     let tables = DataDir::new(&summary.written[0]);
-    let tables = RequestTables::open(&tables.requests(), &tables.steps(), Columns::ALL).unwrap();
+    let tables = RequestTables::open(tables.requests(), tables.steps(), Columns::ALL).unwrap();
     let mut names = Names::default();
     let requests = tables.all(&mut names).unwrap();
     (summary, requests, names)

@@ -160,7 +160,7 @@ fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
     let at = lab.file("");
     let directory = data.path().to_str().unwrap();
     succeeds(&["reconcile", "-d", directory], &at);
-    let apart = Clocks::read(&data.clocks()).unwrap();
+    let apart = Clocks::read(data.clocks()).unwrap();
     assert_eq!(apart.reference, reference);
     let [pair, other] = if apart.reference == answerer.name() {
         [[asker, answerer], [far_asker, far_answerer]]
@@ -184,7 +184,7 @@ fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
     // From then on all are on one clock. What messages connect is as it was.
     let output = run(&["reconcile", "-d", directory], &at);
     assert!(output.status.success() && !text(&output.stderr).contains("disagree"), "{output:?}");
-    let joined = Clocks::read(&data.clocks()).unwrap();
+    let joined = Clocks::read(data.clocks()).unwrap();
     assert_eq!(joined.reference, apart.reference);
     for host in pair {
         assert_eq!(HostClock { hints: None, ..found(&joined, host).clone() }, *found(&apart, host));
@@ -216,7 +216,7 @@ fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
         assert!(stated < 30 * MS, "{clock:#?}");
     }
     // So are the messages.
-    let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
+    let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
     let span = run_of.shown(&never_set, begin) - SECOND..run_of.shown(&never_set, end) + SECOND;
     assert!(trace.len() > 200);
     // A lookup of a name has a time at one end only.
@@ -282,7 +282,7 @@ fn what_shippers_and_collector_exchange_joins_pairs() {
     let gathered = DataDir::new(&collector.data);
     let said = run(&["reconcile", "-d", collector.data.to_str().unwrap()], &lab.file(""));
     assert!(said.status.success() && !text(&said.stderr).contains("disagree"), "{said:?}");
-    let joined = Clocks::read(&gathered.clocks()).unwrap();
+    let joined = Clocks::read(gathered.clocks()).unwrap();
     let reference = hosts.iter().find(|host| host.name() == joined.reference).unwrap();
     let by_hints = hosts.iter().filter(|host| found(&joined, host).source == Source::Hints).count();
     assert_eq!(by_hints, 2, "{joined:#?}");
@@ -328,7 +328,7 @@ fn a_contradiction_is_told(
     let told = "disagree about the clocks of 2 hosts";
     let output = run(&["reconcile", "-d", directory], at);
     assert!(text(&output.stderr).contains(told), "{output:?}");
-    let clocks = Clocks::read(&data.clocks()).unwrap();
+    let clocks = Clocks::read(data.clocks()).unwrap();
     let (before, now) = (found(joined, wrong), found(&clocks, wrong));
     assert_eq!(HostClock { hints: before.hints.clone(), ..now.clone() }, *before);
     let check = now.hints.as_ref().unwrap().check.as_ref().unwrap();

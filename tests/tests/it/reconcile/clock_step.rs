@@ -100,7 +100,7 @@ fn clocks_that_are_set_in_the_middle_of_a_run() {
     assert!(
         outcome.both_ends > 1000 && outcome.send_only.is_empty() && outcome.receive_only.is_empty()
     );
-    let clocks = Clocks::read(&data.clocks()).unwrap();
+    let clocks = Clocks::read(data.clocks()).unwrap();
     // The one that talked to both, and was not set.
     assert_eq!(clocks.reference, "client");
     for host in [forward, back] {
@@ -109,7 +109,7 @@ fn clocks_that_are_set_in_the_middle_of_a_run() {
     }
 
     // On the common clock nothing arrives before it was sent by more than is stated.
-    let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
+    let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
     let allowed = |node| {
         let host = &trace.nodes.get(node).unwrap().host;
         clocks.hosts.iter().find(|clock| clock.host == *host).unwrap().uncertainty_ns.unwrap()

@@ -57,7 +57,7 @@ fn the_making_of_a_connection_is_a_message() {
     let accepted = spans(&fs::read_to_string(recording.file("accepted")).unwrap());
     let data = DataDir::new(recording.data());
     let outcome = reconcile(&data, &Options::default(), &()).unwrap();
-    let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
+    let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
     let makings: Vec<Message> = trace.messages().filter(Message::is_connect).collect();
     // The first connection to the unix socket was given nothing but an answer that nobody asked
     // for: it counts, too.

@@ -63,7 +63,7 @@ fn check(names: [&str; 2], clocks: [Option<Clock>; 2]) {
     let none = Counts::new();
     assert_eq!((&outcome.send_only, &outcome.receive_only), (&none, &none), "{outcome:#?}");
     assert_eq!(outcome.unmatched_streams, none);
-    let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
+    let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
     let mut counts = BTreeMap::<_, u64>::new();
     for message in (0..trace.len()).map(|row| trace.message(row)) {
         let of = |node: i32| {

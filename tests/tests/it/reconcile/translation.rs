@@ -99,9 +99,9 @@ impl System {
         let recording = self.lab.into_recording();
         let data = DataDir::new(recording.data());
         let outcome = reconcile::reconcile(&data, &Options::default(), &()).unwrap();
-        let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
+        let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
         analyze::analyze(&data, &analyze::Options::default(), &()).unwrap();
-        (outcome, trace, PathPattern::read_all(&data.patterns()).unwrap())
+        (outcome, trace, PathPattern::read_all(data.patterns()).unwrap())
     }
 }
 

@@ -16,20 +16,21 @@ use tempfile::TempDir;
 /// Time after which a command counts as hanging. It takes a second on a busy machine.
 const HANGS: Duration = Duration::from_secs(60);
 
-/// A server and its client in one process: one request.
+/// A server and its client in one process: one request of HTTP. What it asks for, `/question`, is
+/// whole in no argument.
 pub(super) const TALK: &str = r#"
 import socket, threading
 listener = socket.create_server(("127.0.0.1", 0))
 def serve():
     connection = listener.accept()[0]
-    connection.recv(100)
-    connection.sendall(b"answer")
+    connection.recv(1000)
+    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
     connection.close()
 thread = threading.Thread(target=serve)
 thread.start()
 client = socket.create_connection(listener.getsockname())
-client.sendall(b"question")
-client.recv(100)
+client.sendall(b"GET /que" b"stion HTTP/1.1\r\nhost: here\r\n\r\n")
+client.recv(1000)
 thread.join()
 "#;
 

@@ -105,7 +105,7 @@ fn truth<'run>(run: &'run Run, name: &str) -> (&'run Host, Clock) {
 
 /// The offsets and skews that were found are those that the hosts had.
 pub(crate) fn clocks_are_found(run: &Run, data: &DataDir, hosts: &BTreeSet<&str>) {
-    let clocks = Clocks::read(&data.clocks()).unwrap();
+    let clocks = Clocks::read(data.clocks()).unwrap();
     let found: BTreeSet<&str> = clocks.hosts.iter().map(|clock| clock.host.as_str()).collect();
     assert_eq!(&found, hosts);
     let (_, reference) = truth(run, &clocks.reference);
@@ -151,7 +151,7 @@ pub(crate) fn nothing_arrives_before_it_was_sent(
     trace: &MessageTrace,
     hosts: &BTreeSet<&str>,
 ) {
-    let clocks = Clocks::read(&data.clocks()).unwrap();
+    let clocks = Clocks::read(data.clocks()).unwrap();
     let uncertainty: BTreeMap<&str, i64> = clocks
         .hosts
         .iter()

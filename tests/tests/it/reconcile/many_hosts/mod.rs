@@ -19,7 +19,7 @@ fn six_hosts_with_clocks_of_their_own() {
     let run = system::run();
     let whole = DataDir::new(run.recording.data());
     let outcome = reconcile::reconcile(&whole, &Options::default(), &()).unwrap();
-    let trace = MessageTrace::read(&whole.messages(), &whole.nodes()).unwrap();
+    let trace = MessageTrace::read(whole.messages(), whole.nodes()).unwrap();
     println!("{outcome:#?}");
     checks::everything_is_matched(&outcome);
     checks::bytes_are_those_of_the_wire(&run, &trace);
@@ -39,7 +39,7 @@ fn six_hosts_with_clocks_of_their_own() {
     // taken for translation.
     let options = Options { translation: None, ..Options::default() };
     let outcome = reconcile::reconcile(&part, &options, &()).unwrap();
-    let trace_of_part = MessageTrace::read(&part.messages(), &part.nodes()).unwrap();
+    let trace_of_part = MessageTrace::read(part.messages(), part.nodes()).unwrap();
     println!("without {untraced:?}: {outcome:#?}");
     checks::what_is_traced_is_matched(&outcome, &trace, &trace_of_part, &traced);
     checks::clocks_are_found(&run, &part, &traced);
