@@ -2,6 +2,8 @@
 
 mod amqp;
 #[cfg(test)]
+mod blanked;
+#[cfg(test)]
 mod cases;
 mod conversation;
 mod cursor;

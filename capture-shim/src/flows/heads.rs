@@ -18,6 +18,7 @@ mod hpack;
 mod http1;
 mod http2;
 mod lines;
+mod marks;
 mod newlines;
 mod opening;
 mod pieces;
@@ -27,6 +28,7 @@ mod redis;
 mod sessions;
 mod sink;
 mod table;
+mod turns;
 mod usual;
 mod written;
 
@@ -34,6 +36,7 @@ use core::ffi::c_int;
 use core::ops::Range;
 use core::{iter, slice};
 
+use snippets::{DatagramQuestion, Kept};
 use socket_log::encode::{Direction, Head};
 
 use self::direction::HeldAt;
@@ -133,7 +136,7 @@ unsafe fn moved_encrypted(moved: &Moved, followed: &'static Followed) {
 #[inline(never)]
 unsafe fn keep_words(moved: &Moved, mut taken: Taken, first: &[u8]) {
     let run = taken.direction().pass_words(first, 0);
-    keep_beginning(moved, &run, first);
+    keep_beginning(moved, &taken, &run, first);
     // SAFETY: as the caller says.
     unsafe { go_on(moved, taken, first.len()) }
 }
@@ -149,7 +152,7 @@ unsafe fn keep_redis(moved: &Moved, mut taken: Taken, first: &[u8]) {
         // SAFETY: as the caller says.
         return unsafe { any(moved, taken, 0) };
     };
-    keep_beginning(moved, &run, first);
+    keep_beginning(moved, &taken, &run, first);
     // SAFETY: as the caller says.
     unsafe { go_on(moved, taken, first.len()) }
 }
@@ -173,13 +176,16 @@ unsafe fn keep_frames(moved: &Moved, mut taken: Taken, first: &[u8]) {
 
 /// Keeps a run of the beginning of a transfer.
 #[inline(always)]
-fn keep_beginning(moved: &Moved, run: &Run, first: &[u8]) {
+fn keep_beginning(moved: &Moved, taken: &Taken, run: &Run, first: &[u8]) {
     if run.length == 0 || !options().keeps_heads(Class::Other as u8) {
         return;
     }
-    let kept = first.get(..run.length).unwrap_or(first);
+    let said = first.get(..run.length).unwrap_or(first);
+    // SAFETY: the direction is taken, and nothing else uses its turn meanwhile.
+    let turn = unsafe { &mut *taken.turn() };
+    let kept = turn.blank(said, run.continues, taken.conversation(), taken.number());
     if !moved.writer.head(&facts(moved, run), iter::once(kept), moved.now) {
-        keep_with_care(moved, run, first, slice::from_ref(&(0..run.length)));
+        keep_with_care(moved, run, kept, slice::from_ref(&(0..run.length)));
     }
 }
 
@@ -278,7 +284,9 @@ unsafe fn any(moved: &Moved, taken: Taken, count: usize) {
 #[inline(never)]
 unsafe fn walk(moved: &Moved, mut taken: Taken, count: usize) {
     let Moved { writer, transfer: Transfer { direction, flow, ticks, bytes, .. }, .. } = *moved;
-    let mut sink = Written::new(writer, direction, flow, ticks, moved.now);
+    let sink = Written::new(writer, direction, flow, ticks, moved.now);
+    // SAFETY: the direction is taken as long as the sink is used.
+    let mut sink = sink.blanking(unsafe { taken.blanking() });
     let conversation = taken.conversation();
     let (mut at, mut passed) = (0, count);
     // SAFETY: as the caller says.
@@ -315,7 +323,22 @@ pub(super) unsafe fn datagram(writer: Writer, moved: &Transfer, buffers: Buffers
     let length = there.min(MAX_KEPT_TURN_BYTES);
     let mut sink = Written::new(writer, direction, flow, ticks, now).of_datagram();
     let (class, cut) = (Class::Other, length < bytes as usize);
-    sink.begin(Run { class, offset: 0, held: false, length, continues: false, cut });
+    let run = Run { class, offset: 0, held: false, length, continues: false, cut };
     // SAFETY: as above.
-    unsafe { buffers.filled(length) }.for_each(|bytes| sink.put(bytes));
+    let first = unsafe { buffers.first(length) };
+    let first = first.get(..length).unwrap_or(first);
+    let Some(question) = DatagramQuestion::of(first) else {
+        // Of no protocol whose datagrams are named.
+        return sink.pieces(run, &turns::BLANKS, slice::from_ref(&(0..length)));
+    };
+    sink.begin(run);
+    let mut kept = 0;
+    for piece in question.pieces() {
+        match piece {
+            Kept::Bytes(bytes) => sink.put(bytes),
+            Kept::Blank(count) => sink.blank(count),
+        }
+        kept += piece.length();
+    }
+    sink.blank(length - kept);
 }

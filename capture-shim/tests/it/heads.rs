@@ -21,6 +21,8 @@ mod http1;
 mod http2;
 #[path = "../../src/flows/heads/lines.rs"]
 mod lines;
+#[path = "../../src/flows/heads/marks.rs"]
+mod marks;
 #[path = "../../src/flows/heads/newlines.rs"]
 mod newlines;
 #[path = "../../src/flows/heads/opening.rs"]
@@ -51,6 +53,8 @@ mod of_http1;
 mod pipelines;
 #[cfg(test)]
 mod places;
+#[cfg(test)]
+mod queries;
 #[path = "heads/talk.rs"]
 mod talk;
 #[cfg(test)]

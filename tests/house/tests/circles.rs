@@ -5,7 +5,16 @@ use house::{Crate, workspace};
 /// The crates by floors. A crate may need only crates of the floors below its own.
 const FLOORS: &[&[&str]] = &[
     &["data-files"],
-    &["registry", "socket-log", "out-of-core", "plain-http", "fourier", "patching", "house"],
+    &[
+        "registry",
+        "socket-log",
+        "out-of-core",
+        "plain-http",
+        "fourier",
+        "patching",
+        "snippets",
+        "house",
+    ],
     &["capture-shim", "injector", "message-trace", "protocols"],
     &["clocks", "analyze", "demo", "events", "operations"],
     &["request-flow", "collector"],
@@ -58,7 +67,7 @@ fn the_library_and_analysis_know_nothing_of_each_other() {
         let member = members.iter().find(|member| member.name == name).unwrap();
         member.needs.iter().map(String::as_str).collect::<Vec<_>>()
     };
-    assert_eq!(needs("capture-shim"), ["socket-log"]);
+    assert_eq!(needs("capture-shim"), ["snippets", "socket-log"]);
     for name in ["message-trace", "analyze"] {
         assert!(!needs(name).contains(&"socket-log"), "{name} must not know of logs");
     }

@@ -3,6 +3,8 @@
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize};
 
+use snippets::Context;
+
 /// Facts of a flow that both directions tell and ask. All of it may be zeros.
 #[repr(C)]
 pub(super) struct Conversation {
@@ -20,6 +22,10 @@ pub(super) struct Conversation {
     is_http2: AtomicBool,
     /// Whether a client of Redis has said a command.
     is_redis: AtomicBool,
+    /// Direction of the client of Redis, one more than its number.
+    redis_client: AtomicU8,
+    /// What is known for blanking turns, as [`Context::word`] has it.
+    context: AtomicU8,
     /// Whether a direction had records of TLS.
     is_encrypted: AtomicBool,
     /// Session of a TLS library whose plain text goes over the flow; 0 for none.
@@ -35,6 +41,8 @@ impl Conversation {
         self.is_unpaired.store(false, Relaxed);
         self.is_http2.store(false, Relaxed);
         self.is_redis.store(false, Relaxed);
+        self.redis_client.store(0, Relaxed);
+        self.context.store(0, Relaxed);
         self.is_encrypted.store(false, Relaxed);
         self.session.store(0, Relaxed);
     }
@@ -93,6 +101,28 @@ impl Conversation {
         self.is_redis.load(Relaxed)
     }
 
+    /// Whether a direction, by its number, is that of the client of Redis: the first one that says
+    /// an array.
+    pub(super) fn is_redis_client(&self, direction: u8) -> bool {
+        match self.redis_client.load(Relaxed) {
+            0 => {
+                self.redis_client.store(direction + 1, Relaxed);
+                true
+            }
+            client => client == direction + 1,
+        }
+    }
+
+    /// What is known for blanking turns.
+    pub(super) fn context(&self) -> Context {
+        Context::of(self.context.load(Relaxed))
+    }
+
+    /// Notes what is known for blanking turns.
+    pub(super) fn set_context(&self, context: Context) {
+        self.context.store(context.word(), Relaxed);
+    }
+
     /// Notes records of TLS.
     pub(super) fn encrypts(&self) {
         self.is_encrypted.store(true, Relaxed);
@@ -128,6 +158,8 @@ impl Conversation {
                 self.is_unpaired.store(false, Relaxed);
                 self.is_http2.store(false, Relaxed);
                 self.is_redis.store(false, Relaxed);
+                self.redis_client.store(0, Relaxed);
+                self.context.store(0, Relaxed);
                 true
             }
             Err(known) => known == session,

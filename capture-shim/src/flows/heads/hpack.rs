@@ -11,9 +11,12 @@
 use super::sink::Sink;
 
 // The tests of this crate compile this file as one of theirs, so the path is said.
+#[path = "hpack/query.rs"]
+mod query;
 #[path = "hpack/whole.rs"]
 mod whole;
 
+pub(super) use query::Query;
 pub(super) use whole::Blanks;
 
 /// Longest name of a field that is chosen, in bytes.
@@ -128,6 +131,13 @@ fn is_kept(index: u32, chosen: u128) -> bool {
     }
 }
 
+/// Whether values of an entry may have a query: those of `:path`, and of names that are in the
+/// dynamic table alone.
+#[inline(always)]
+fn may_have_query(index: u32) -> bool {
+    matches!(index, 4 | 5) || index > STATIC
+}
+
 /// Place in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -172,6 +182,9 @@ pub(super) struct Blocks {
     number: u32,
     name: [u8; LONGEST_NAME],
     name_length: u8,
+    /// Whether the value is in Huffman's code, and whether it may have a query.
+    is_value_coded: bool,
+    may_have_query: bool,
 }
 
 impl Blocks {
@@ -189,7 +202,7 @@ impl Blocks {
     }
 
     /// Gives the bytes of a block to `sink`, as many as there are, or others in their place.
-    pub(super) fn walk(&mut self, bytes: &[u8], sink: &mut impl Sink) {
+    pub(super) fn walk(&mut self, bytes: &[u8], query: &mut Query, sink: &mut impl Sink) {
         // Bytes before this index were given.
         let (mut given, mut at) = (0, 0);
         let put = |from: usize, to: usize, sink: &mut _| {
@@ -219,6 +232,7 @@ impl Blocks {
                 }
                 Step::ValueLength if self.is_kept => {
                     at += 1;
+                    (self.is_value_coded, *query) = (byte & 0x80 != 0, Query::default());
                     self.integer(byte, 7, Step::LongValueLength);
                 }
                 Step::ValueLength => {
@@ -235,6 +249,25 @@ impl Blocks {
                         put(given, at, sink);
                         sink.blank(length);
                         given = at + length;
+                    } else if self.may_have_query && self.is_value_coded {
+                        let value = bytes.get(at..at + length).unwrap_or(&[]);
+                        for (index, byte) in value.iter().enumerate() {
+                            let is_last = index + 1 == self.number as usize;
+                            let kept = query.coded(*byte, is_last);
+                            if kept != *byte {
+                                put(given, at + index, sink);
+                                sink.put(&[kept]);
+                                given = at + index + 1;
+                            }
+                        }
+                    } else if self.may_have_query {
+                        let value = bytes.get(at..at + length).unwrap_or(&[]);
+                        let kept = query.plain(value);
+                        if kept < length {
+                            put(given, at + kept, sink);
+                            sink.blank(length - kept);
+                            given = at + length;
+                        }
                     }
                     at += length;
                     if is_value {
@@ -297,6 +330,7 @@ impl Blocks {
             Step::Index if self.number == 0 => Step::NameLength,
             Step::Index => {
                 self.is_kept = is_kept(self.number, self.chosen);
+                self.may_have_query = may_have_query(self.number);
                 Step::ValueLength
             }
             Step::LongNameLength if self.number == 0 => {
@@ -321,6 +355,7 @@ impl Blocks {
         if self.number == 0 {
             let name = self.name.get(..usize::from(self.name_length));
             self.is_kept = name.is_some_and(|name| is_chosen(name, self.is_coded));
+            self.may_have_query = true;
             self.step = Step::ValueLength;
         }
     }

@@ -2,6 +2,8 @@
 
 use core::ops::Range;
 
+use snippets::Target;
+
 use super::behind::{Behind, Facts};
 use super::conversation::Conversation;
 use super::fields::{Begins, Choice, Field, begins, choice, word};
@@ -19,6 +21,8 @@ pub(super) struct Head {
     kept: u32,
     /// Facts that its lines have told.
     pub(super) facts: Facts,
+    /// Place in the first line.
+    target: Target,
 }
 
 impl Head {
@@ -27,6 +31,40 @@ impl Head {
         self.line.clear();
         self.kept = 0;
         self.facts = Facts::NONE;
+    }
+
+    /// Adds what is kept of a first line's bytes, which are at `range`: all but its query, and what
+    /// may be a password.
+    #[cold]
+    pub(super) fn first_line(
+        &mut self,
+        gathered: &mut Gathered,
+        bytes: &[u8],
+        range: Range<usize>,
+    ) {
+        let mut begin = range.start;
+        for (at, byte) in bytes.iter().enumerate().take(range.end).skip(range.start) {
+            if !self.target.keeps(*byte) {
+                if begin < at {
+                    gathered.add(begin..at);
+                }
+                begin = at + 1;
+            }
+        }
+        if begin < range.end {
+            gathered.add(begin..range.end);
+        }
+    }
+
+    /// Begins a first line, with bytes that are held.
+    pub(super) fn begin_first_line(
+        &mut self,
+        gathered: &mut Gathered,
+        held: &Held,
+        is_whole: bool,
+    ) {
+        self.target = if is_whole { Target::Method } else { Target::MaybeMethod };
+        gathered.hold(held.filtered(|byte| self.target.keeps(byte)));
     }
 
     /// Begins a head whose first line has come in part.

@@ -2,7 +2,7 @@
 
 use core::slice;
 
-use super::hpack::{Blanks, Blocks};
+use super::hpack::{Blanks, Blocks, Query};
 use super::sink::{Class, Run, Sink};
 use crate::tuning::{MAX_KEPT_FRAME_BYTES, MAX_WHOLE_FRAME_BYTES};
 
@@ -58,6 +58,8 @@ pub(super) struct Frames {
     rest: u32,
     /// Number of bytes of the payload that were kept.
     kept: u32,
+    /// Query of the value that is passing. Few frames are asked for it, so it comes last.
+    query: Query,
 }
 
 impl Frames {
@@ -293,7 +295,7 @@ impl Frames {
         rest -= before;
         let piece = rest.saturating_sub(still_before + usize::from(self.padding));
         let (piece, padding) = behind.split_at(behind.len().min(piece));
-        self.blocks.walk(piece, sink);
+        self.blocks.walk(piece, &mut self.query, sink);
         sink.blank(padding.len());
     }
 }

@@ -132,6 +132,20 @@ impl Held {
     /// No bytes.
     pub(super) const NOTHING: Held = Held { bytes: [0; START], length: 0 };
 
+    /// Those bytes that `keeps` says yes to.
+    pub(super) fn filtered(&self, mut keeps: impl FnMut(u8) -> bool) -> Held {
+        let mut kept = Held::NOTHING;
+        for byte in self.as_slice() {
+            if keeps(*byte)
+                && let Some(place) = kept.bytes.get_mut(kept.length)
+            {
+                *place = *byte;
+                kept.length += 1;
+            }
+        }
+        kept
+    }
+
     /// The bytes.
     pub(super) fn as_slice(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or(&[])

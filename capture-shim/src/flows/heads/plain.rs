@@ -108,7 +108,9 @@ impl Within {
         let turns = conversation.turns(u8::from(direction == Direction::Send));
         taken.direction().call(begin, end, turns, conversation);
         if let Some(writer) = log::existing() {
-            let mut sink = Written::of_plain(writer, direction, flow, origin, clock::now());
+            let sink = Written::of_plain(writer, direction, flow, origin, clock::now());
+            // SAFETY: the direction is taken as long as the sink is used.
+            let mut sink = sink.blanking(unsafe { taken.blanking() });
             let mut at = 0;
             for (start, length) in parts {
                 let length = length.min(bytes - at);

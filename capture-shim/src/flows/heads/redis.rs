@@ -74,12 +74,12 @@ pub(super) fn begins(first: u8, is_redis: impl FnOnce() -> bool) -> bool {
 }
 
 /// Whether `byte` is a type.
-fn is_type(byte: u8) -> bool {
+pub(super) fn is_type(byte: u8) -> bool {
     is_sized(byte) || matches!(byte, b'+' | b'-' | b':' | b'_' | b',' | b'#' | b'(')
 }
 
 /// Whether a line of this type tells how much follows.
-fn is_sized(kind: u8) -> bool {
+pub(super) fn is_sized(kind: u8) -> bool {
     is_text(kind) || matches!(kind, b'*' | b'%' | b'~' | b'>' | b'|')
 }
 

@@ -12,6 +12,8 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
 
 use super::conversation::Conversation;
 use super::direction::Direction;
+use super::turns::Turn;
+use super::written::Blanking;
 use crate::state;
 use crate::state::options::options;
 use crate::tuning::FLOWS_WITH_HEADS;
@@ -26,6 +28,7 @@ pub(super) struct Followed {
     guards: [Guard; 2],
     conversation: Conversation,
     directions: [UnsafeCell<Direction>; 2],
+    turns: [UnsafeCell<Turn>; 2],
 }
 
 const _: () = assert!(offset_of!(Followed, directions) == 64);
@@ -122,6 +125,29 @@ impl Taken {
         let [sent, received] = &self.followed.directions;
         // SAFETY: taken, so nobody else uses it.
         unsafe { &mut *(if self.is_received { received } else { sent }).get() }
+    }
+
+    /// Number of the direction.
+    #[inline(always)]
+    pub(super) fn number(&self) -> u8 {
+        u8::from(!self.is_received)
+    }
+
+    /// Beginning of the direction's turn.
+    #[inline(always)]
+    pub(super) fn turn(&self) -> *mut Turn {
+        let [sent, received] = &self.followed.turns;
+        if self.is_received { received.get() } else { sent.get() }
+    }
+
+    /// What blanks the direction's turns.
+    ///
+    /// # Safety
+    /// Only one is used at a time, while this is not dropped.
+    pub(super) unsafe fn blanking(&self) -> Blanking {
+        // SAFETY: as the caller says.
+        let turn = unsafe { &mut *self.turn() };
+        Blanking { turn, conversation: self.conversation(), direction: self.number() }
     }
 
     #[inline(always)]

@@ -6,6 +6,7 @@ use super::behind::{Behind, Facts};
 use super::conversation::Conversation;
 use super::fields::{Field, is_end, is_left_out, named, whole_word};
 use super::lines::FirstLine;
+use super::marks::{index_of, question_mark};
 use super::newlines::Newlines;
 use super::pieces::Pieces;
 use crate::tuning::{MAX_FIRST_LINE_BYTES, MAX_KEPT_LINES_BYTES};
@@ -22,8 +23,10 @@ pub(super) fn usual_head(
     let mut ends = Newlines::of(bytes);
     let mut from = ends.next().filter(|end| *end <= MAX_FIRST_LINE_BYTES)?;
     let mut facts = Facts::NONE;
-    facts.is(usual_first_line(bytes.get(..from - 1)?)?);
+    let line = bytes.get(..from - 1)?;
+    facts.is(usual_first_line(line)?);
     let mut kept = Kept { pieces, piece: 0..from, facts };
+    kept.leave_out_query(line)?;
     let behind = loop {
         let Some(first) = whole_word(bytes, from) else {
             // The empty line of a head without a body.
@@ -60,6 +63,31 @@ struct Kept<'head> {
 }
 
 impl Kept<'_> {
+    /// Leaves the query out of a usual first line. `None` where the target begins otherwise than
+    /// with a path.
+    #[inline(always)]
+    fn leave_out_query(&mut self, line: &[u8]) -> Option<()> {
+        if line.starts_with(b"HTTP/") {
+            return Some(());
+        }
+        let Some(query) = question_mark(line) else {
+            // With a scheme there may be a user's password in front of a host's name.
+            let has_scheme = line.get(3..10).is_some_and(|start| start.contains(&b':'));
+            return (!has_scheme).then_some(());
+        };
+        // Methods are known, and so is the version behind the last space.
+        let path = 1 + index_of::<b' '>(line.get(..query)?)?;
+        let end = line.len() - usize::from(line.last() == Some(&b'\r')) - VERSION.len();
+        // A query may have spaces, by mistake, and what looks like a version.
+        let is_one_word = index_of::<b' '>(line.get(query..end)?).is_none();
+        if line.get(path) != Some(&b'/') || !is_one_word {
+            return None;
+        }
+        self.pieces.push(0..query + 1);
+        self.piece.start = end;
+        Some(())
+    }
+
     /// Keeps the line of `bytes` at that place, of that `field`. False where there is no room.
     // Apart: most lines are left out, and those are passed with what is in registers.
     #[inline(never)]
@@ -93,6 +121,9 @@ impl Kept<'_> {
         true
     }
 }
+
+/// What ends a usual request's line.
+const VERSION: &[u8] = b" HTTP/1.1";
 
 /// First bytes of a line, as a word: up to eight, and all bits of those.
 type First = (u64, u64);

@@ -1,12 +1,15 @@
 //! Heads as they are written into the log, behind the record of their transfer.
 
+use core::iter;
 use core::ops::Range;
 
 use socket_log::encode::{Direction, Head};
 
+use super::conversation::Conversation;
 use super::direction::HeldAt;
 use super::records::Origin;
 use super::sink::{BLANK, Class, Run, Sink};
+use super::turns::Turn;
 use crate::log::{OpenHead, Writer};
 use crate::state::options::options;
 
@@ -29,6 +32,17 @@ pub(super) struct Written {
     /// Origin of plain text, which is not where its transfer says.
     origin: Option<Origin>,
     open: Option<OpenHead>,
+    /// Where runs of turns are blanked, and the run whose bytes come; none where they are written
+    /// as they are.
+    turn: Option<Blanking>,
+    coming: Option<Run>,
+}
+
+/// Turn that is blanked, in whose conversation, and the number of its direction.
+pub(super) struct Blanking {
+    pub(super) turn: &'static mut Turn,
+    pub(super) conversation: &'static Conversation,
+    pub(super) direction: u8,
 }
 
 impl Written {
@@ -52,7 +66,14 @@ impl Written {
             datagram: false,
             plain: false,
         };
-        Written { writer, now, next, left: 0, ticks, held: None, origin: None, open: None }
+        let (held, origin, open, turn, coming) = (None, None, None, None, None);
+        Written { writer, now, next, left: 0, ticks, held, origin, open, turn, coming }
+    }
+
+    /// The same where turns are blanked before they are written.
+    pub(super) fn blanking(mut self, turn: Blanking) -> Written {
+        self.turn = Some(turn);
+        self
     }
 
     /// The same for a datagram.
@@ -122,8 +143,46 @@ impl Written {
     }
 }
 
+impl Written {
+    /// Writes the run of a turn whose bytes have come.
+    #[inline(never)]
+    fn write_turn(&mut self, run: Run, there: usize) {
+        let Some(Blanking { turn, conversation, direction }) = self.turn.take() else { return };
+        let kept = turn.last(there, conversation, direction);
+        let run = Run { length: kept.len(), ..run };
+        if self.prepare(run) && !self.writer.head(&self.next, iter::once(kept), self.now) {
+            self.left = run.length;
+            self.open();
+            self.put_open(kept);
+        }
+        self.turn = Some(Blanking { turn, conversation, direction });
+    }
+
+    /// Writes bytes of the run that is open.
+    fn put_open(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some(open) = &mut self.open
+            && !rest.is_empty()
+        {
+            let count = rest.len().min(open.room());
+            open.put(rest);
+            rest = rest.get(count..).unwrap_or(&[]);
+            self.proceed();
+        }
+    }
+}
+
 impl Sink for Written {
     fn begin(&mut self, run: Run) {
+        self.coming = None;
+        if run.class == Class::Other
+            && let Some(blanking) = &mut self.turn
+        {
+            blanking.turn.begin(run.continues);
+            self.coming = Some(run).filter(|run| run.length > 0);
+            self.left = run.length;
+            return;
+        }
         if self.prepare(run) {
             self.left = run.length;
             self.open();
@@ -132,6 +191,11 @@ impl Sink for Written {
 
     #[inline(always)]
     fn pieces(&mut self, run: Run, bytes: &[u8], pieces: &[Range<usize>]) {
+        if run.class == Class::Other && self.turn.is_some() {
+            self.begin(run);
+            pieces.iter().for_each(|piece| self.put(bytes.get(piece.clone()).unwrap_or(&[])));
+            return;
+        }
         let each = pieces.iter().filter_map(|piece| bytes.get(piece.clone()));
         if !self.prepare(run) || self.writer.head(&self.next, each, self.now) {
             return;
@@ -144,15 +208,17 @@ impl Sink for Written {
     }
 
     fn put(&mut self, bytes: &[u8]) {
-        let mut rest = bytes;
-        while let Some(open) = &mut self.open
-            && !rest.is_empty()
-        {
-            let count = rest.len().min(open.room());
-            open.put(rest);
-            rest = rest.get(count..).unwrap_or(&[]);
-            self.proceed();
+        if let (Some(run), Some(blanking)) = (self.coming, &mut self.turn) {
+            let count = bytes.len().min(self.left);
+            blanking.turn.push(bytes.get(..count).unwrap_or(bytes));
+            self.left -= count;
+            if self.left == 0 {
+                self.coming = None;
+                self.write_turn(run, run.length);
+            }
+            return;
         }
+        self.put_open(bytes);
     }
 
     fn blank(&mut self, count: usize) {

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use proptest::prelude::*;
 
 use super::fuzz;
-use super::hpack::Blocks;
+use super::hpack::{Blocks, Query};
 use super::sink::{Class, Run, Sink};
 use super::talk::By::{Client, Server};
 use super::talk::{By, Talk};
@@ -62,10 +62,11 @@ impl Sink for Whole {
 fn blanked(blocks: &[Vec<u8>], size: usize) -> Vec<Vec<u8>> {
     // SAFETY: may be all zeros.
     let mut walk = unsafe { MaybeUninit::<Blocks>::zeroed().assume_init() };
+    let mut query = Query::default();
     let mut each = |block: &Vec<u8>| {
         let mut whole = Whole(Vec::new());
         walk.begin();
-        block.chunks(size).for_each(|part| walk.walk(part, &mut whole));
+        block.chunks(size).for_each(|part| walk.walk(part, &mut query, &mut whole));
         assert_eq!(whole.0.len(), block.len());
         whole.0
     };

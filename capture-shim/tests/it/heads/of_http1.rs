@@ -5,11 +5,11 @@ use super::talk::By::{Client, Server};
 use super::talk::Talk;
 use crate::tuning::{MAX_KEPT_LINES_BYTES, MAX_KEPT_UNFINISHED_BYTES};
 
-const REQUEST: &str = "POST /cart/7?card=1 HTTP/1.1\r\nHost: shop\r\nUser-Agent: curl\r\n\
+const REQUEST: &str = "POST /cart/7?card=SECRET HTTP/1.1\r\nHost: shop\r\nUser-Agent: curl\r\n\
     Cookie: SECRET\r\nAuthorization: Basic SECRET\r\nContent-Type: text/plain\r\n\
     traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n\
     X-B3-TraceId: 80f1\r\nContent-Length: 11\r\n\r\n";
-const KEPT: &str = "POST /cart/7?card=1 HTTP/1.1\r\nHost: shop\r\nContent-Type: text/plain\r\n\
+const KEPT: &str = "POST /cart/7? HTTP/1.1\r\nHost: shop\r\nContent-Type: text/plain\r\n\
     traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n\
     X-B3-TraceId: 80f1\r\nContent-Length: 11\r\n\r\n";
 const GET: &str = "GET / HTTP/1.1\r\n\r\n";
@@ -150,8 +150,16 @@ fn strange_heads() {
         ("BREW /pot HTTP/1.1\r\nCookie: SECRET\r\n\r\n", "BREW /pot HTTP/1.1\r\n\r\n"),
         (
             "DESCRIBE rtsp://a RTSP/1.0\r\nCookie: SECRET\r\n\r\n",
-            "DESCRIBE rtsp://a RTSP/1.0\r\n\r\n",
+            "DESCRIBE rtsp:// RTSP/1.0\r\n\r\n",
         ),
+        (
+            "GET http://alice:SECRET@shop/cart?SECRET=SECRET HTTP/1.1\r\n\r\n",
+            "GET http:///cart? HTTP/1.1\r\n\r\n",
+        ),
+        ("GET /a?SECRET SECRET?SECRET HTTP/1.1\n\n", "GET /a?  HTTP/1.1\n\n"),
+        ("GET /? HTTP/1.0\r\n\r\n", "GET /? HTTP/1.0\r\n\r\n"),
+        ("CONNECT shop:443 HTTP/1.1\r\n\r\n", "CONNECT shop:443 HTTP/1.1\r\n\r\n"),
+        ("OPTIONS * HTTP/1.1\r\n\r\n", "OPTIONS * HTTP/1.1\r\n\r\n"),
         ("PROXY TCP4 1.2.3.4 5.6.7.8 1 2\r\nGET / HTTP/1.1\r\nCookie: SECRET\r\n\r\n", GET),
         ("GET / HTTP/1.1\r\nHost : SECRET\r\nhosts: SECRET\r\nhos: SECRET\r\n\r\n", GET),
         ("GET / HTTP/1.1\r\n\rHost: SECRET\r\n\r\n", GET),

@@ -269,8 +269,8 @@ fn postgres_and_psql() {
         assert!(statuses.contains(&"22012".to_owned()), "a division by zero: {statuses:?}");
         assert!(is_at_calls(log));
     }
-    // Heads hold statements until there are names in their place.
-    assert!(holds_secrets(&recording));
+    // Literals are blank before there are names in the place of heads, and then.
+    assert!(!holds_secrets(&recording));
     for log in &logs {
         operations::replace(log.log.path(), |_| false).unwrap();
     }

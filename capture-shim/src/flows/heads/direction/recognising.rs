@@ -95,8 +95,8 @@ impl Direction {
                 Beginning::Likely => {
                     self.stage = Stage::FirstLine;
                     let mut line = Gathered::NOTHING;
-                    line.hold(held);
-                    line.add(blank..blank + searched.len());
+                    self.head.begin_first_line(&mut line, &held, false);
+                    self.head.first_line(&mut line, bytes, blank..blank + searched.len());
                     self.head.begin_in_line();
                     let most = MAX_KEPT_UNFINISHED_BYTES;
                     self.head.keep_at_most(most, &line, bytes, at, sink);
@@ -126,8 +126,8 @@ impl Direction {
                 self.head.facts.is(first);
                 self.is_http1 = true;
                 let mut line = Gathered::NOTHING;
-                line.hold(held);
-                line.add(blank..behind);
+                self.head.begin_first_line(&mut line, &held, true);
+                self.head.first_line(&mut line, bytes, blank..behind);
                 self.lines(&mut line, bytes, behind, at, conversation, sink)
             }
             Some(FirstLine::Proxy) | None => self.other(held, bytes, at, sink),

@@ -1,7 +1,7 @@
 //! Usual header blocks, passed in one go. What is kept of them is what [`Blocks::walk`] keeps.
 
 use super::super::sink::BLANK;
-use super::{Blocks, Step, is_kept};
+use super::{Blocks, Step, is_kept, may_have_query, query};
 use crate::tuning::MAX_BLANKS;
 
 /// Value in a block: where its length lies, where it begins, and how long it is, in bytes.
@@ -85,12 +85,17 @@ impl Blocks {
             if byte >= 0x80 || bits == 5 {
                 continue;
             }
+            let begin = at;
             let Some((length, behind)) = short_integer(block, at, 7) else { return false };
             let is_kept = is_kept(number, chosen);
             if number == 0 || !is_kept && !blanks.add(at, behind, length as usize) {
                 return false;
             }
             at = behind + length as usize;
+            // A value with a query is walked over byte by byte.
+            if is_kept && may_have_query(number) && query::has_query(block, begin, behind, at) {
+                return false;
+            }
             if is_indexed {
                 chosen = chosen << 1 | u128::from(is_kept);
             }

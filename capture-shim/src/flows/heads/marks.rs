@@ -1,0 +1,36 @@
+//! Bytes of a text, found eight at a time: the marks in front of queries, and spaces.
+
+/// Index of the first question mark of a text.
+#[inline(always)]
+pub(super) fn question_mark(text: &[u8]) -> Option<usize> {
+    index_of::<b'?'>(text)
+}
+
+/// Index of the first `BYTE` of a text.
+#[inline(always)]
+pub(super) fn index_of<const BYTE: u8>(text: &[u8]) -> Option<usize> {
+    let marks = const { u64::from_le_bytes([BYTE; 8]) };
+    const LOW: u64 = 0x0101_0101_0101_0101;
+    let found = |bytes: &[u8; 8]| {
+        let other = u64::from_le_bytes(*bytes) ^ marks;
+        // The lowest bit that is set is that of the first mark.
+        other.wrapping_sub(LOW) & !other & (LOW << 7)
+    };
+    let index = |marks: u64| (marks.trailing_zeros() / 8) as usize;
+    let (words, rest) = text.as_chunks::<8>();
+    for (number, word) in words.iter().enumerate() {
+        let marks = found(word);
+        if marks != 0 {
+            return Some(8 * number + index(marks));
+        }
+    }
+    // The last bytes are looked at together with those before them, which have none.
+    match text.last_chunk::<8>() {
+        Some(last) if !rest.is_empty() => {
+            let marks = found(last);
+            (marks != 0).then(|| text.len() - 8 + index(marks))
+        }
+        Some(_) => None,
+        None => text.iter().position(|byte| *byte == BYTE),
+    }
+}

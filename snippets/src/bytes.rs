@@ -1,0 +1,65 @@
+//! Bytes of a turn that are read and blanked in place.
+
+/// Byte in the place of one that is not kept.
+pub const BLANK: u8 = b'*';
+
+/// Bytes that are looked at from a place on. What lies outside of them is no byte.
+pub(crate) struct Bytes<'turn> {
+    all: &'turn mut [u8],
+}
+
+impl<'turn> Bytes<'turn> {
+    pub(crate) fn of(all: &'turn mut [u8]) -> Bytes<'turn> {
+        Bytes { all }
+    }
+
+    /// Number of bytes that are there.
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Byte at `at`.
+    pub(crate) fn at(&self, at: usize) -> Option<u8> {
+        self.all.get(at).copied()
+    }
+
+    /// Bytes from `from` to `to`, as far as they are there.
+    pub(crate) fn range(&self, from: usize, to: usize) -> &[u8] {
+        let to = to.min(self.all.len());
+        self.all.get(from..to).unwrap_or(&[])
+    }
+
+    /// Bytes from `from` on.
+    pub(crate) fn rest(&self, from: usize) -> &[u8] {
+        self.all.get(from..).unwrap_or(&[])
+    }
+
+    /// Bytes from `from` to `to`, to be changed, as far as they are there.
+    pub(crate) fn range_mut(&mut self, from: usize, to: usize) -> &mut [u8] {
+        let to = to.min(self.all.len());
+        self.all.get_mut(from..to).unwrap_or_default()
+    }
+
+    /// Blanks the bytes from `from` to `to`.
+    pub(crate) fn blank(&mut self, from: usize, to: usize) {
+        self.range_mut(from, to).fill(BLANK);
+    }
+
+    /// Number of `count` bytes at `at`, the most significant first; `None` where they are not all
+    /// there.
+    pub(crate) fn big(&self, at: usize, count: usize) -> Option<usize> {
+        let bytes = self.all.get(at..at.checked_add(count)?)?;
+        Some(bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte)))
+    }
+
+    /// The same, the least significant first.
+    pub(crate) fn little(&self, at: usize, count: usize) -> Option<usize> {
+        let bytes = self.all.get(at..at.checked_add(count)?)?;
+        Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte)))
+    }
+
+    /// Index of the first `byte` from `from` on, before `to`.
+    pub(crate) fn find(&self, byte: u8, from: usize, to: usize) -> Option<usize> {
+        self.range(from, to).iter().position(|of| *of == byte).map(|index| from + index)
+    }
+}

@@ -1,0 +1,145 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(not(test), no_std)]
+
+mod bytes;
+mod context;
+mod frames;
+mod lines;
+mod sql;
+mod target;
+
+pub use bytes::BLANK;
+use bytes::Bytes;
+pub use context::Context;
+use context::State;
+pub use target::Target;
+
+/// Blanks the beginning of what one end says until the other one does, but for what names its
+/// messages. What is of no known protocol is blanked as a whole.
+///
+/// `turn` has all bytes from the first one on, as far as they came. `direction` (0 or 1) says whose
+/// they are, and `context` is what is known of the conversation.
+pub fn blank_turn(turn: &mut [u8], context: &mut Context, direction: u8) {
+    let length = turn.len();
+    let turn = &mut Bytes::of(turn);
+    // A text has no zeros; lengths of binary protocols have.
+    let is_text = turn.at(0).is_some_and(|byte| byte.is_ascii_graphic())
+        && turn.at(1).is_none_or(|byte| byte >= b' ' || matches!(byte, b'\r' | b'\n'))
+        && !turn.range(0, 16).contains(&0);
+    let answers_tls = context.other_said(direction) == State::WantsTls
+        && length == 1
+        && matches!(turn.at(0), Some(b'N' | b'S' | b'G'));
+    let is_known = if answers_tls {
+        true
+    } else if is_text {
+        lines::blank(turn, context, direction);
+        true
+    } else {
+        context.says(direction, State::Nothing);
+        // The length of a packet may be a letter, and the length behind a letter a command.
+        let is_packet = turn.little(0, 3).is_some_and(|packet| packet + 4 == length);
+        is_packet && frames::mysql(turn)
+            || frames::mongodb(turn)
+            || frames::postgresql(turn)
+            || binary(turn, context, direction)
+            || frames::is_head_alone(turn)
+    };
+    if !is_known {
+        turn.blank(0, length);
+    }
+}
+
+/// Whether a turn that begins with `turn` is of no known protocol for certain, and so is blanked as
+/// a whole: a text whose first word is too long. Most texts that are none of ours are.
+#[inline(always)]
+pub fn is_of_no_protocol(turn: &[u8], context: Context) -> bool {
+    const LOW: u64 = 0x2121_2121_2121_2121;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    // Whether each of eight bytes is graphic.
+    let is_word = |bytes: &[u8; 8]| {
+        let word = u64::from_le_bytes(*bytes);
+        word & HIGH == 0 && (word.wrapping_sub(LOW) & !word) & HIGH == 0
+    };
+    let [first, second, third, ..] = turn.as_chunks::<8>().0 else { return false };
+    context.expects_nothing() && is_word(first) && is_word(second) && is_word(third)
+}
+
+/// Part of a datagram that is kept, or whose bytes are blanked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept<'datagram> {
+    /// These bytes are kept.
+    Bytes(&'datagram [u8]),
+    /// As many bytes are blanked.
+    Blank(usize),
+}
+
+impl Kept<'_> {
+    /// Number of its bytes.
+    pub fn length(&self) -> usize {
+        match self {
+            Kept::Bytes(bytes) => bytes.len(),
+            Kept::Blank(count) => *count,
+        }
+    }
+}
+
+/// Question of a datagram of DNS.
+#[derive(Clone, Copy, Debug)]
+pub struct DatagramQuestion<'datagram> {
+    datagram: &'datagram [u8],
+    end: usize,
+}
+
+impl<'datagram> DatagramQuestion<'datagram> {
+    /// Question of a datagram; `None` where there is none that makes sense. Then all is blanked.
+    pub fn of(datagram: &'datagram [u8]) -> Option<DatagramQuestion<'datagram>> {
+        frames::question(datagram).map(|end| DatagramQuestion { datagram, end })
+    }
+
+    /// What is kept of the datagram, in order; all behind the last part is blanked.
+    pub fn pieces(self) -> impl Iterator<Item = Kept<'datagram>> {
+        let DatagramQuestion { datagram, end } = self;
+        // The head, then labels, then the type and the class that are asked for.
+        let mut at = 0;
+        let mut is_label = false;
+        core::iter::from_fn(move || {
+            let from = Some(at).filter(|at| *at < end)?;
+            if is_label {
+                is_label = false;
+                let length = usize::from(*datagram.get(from.checked_sub(1)?)?);
+                at += length;
+                return Some(Kept::Blank(length));
+            }
+            at = if from == 0 { 13 } else { from + 1 };
+            match datagram.get(at - 1)? {
+                0 => at = end,
+                _ => is_label = true,
+            }
+            datagram.get(from..at).map(Kept::Bytes)
+        })
+    }
+}
+
+/// Blanks a datagram, but for what names it.
+pub fn blank_datagram(datagram: &mut [u8]) {
+    let length = datagram.len();
+    let datagram = &mut Bytes::of(datagram);
+    if !frames::dns(datagram, 0) {
+        datagram.blank(0, length);
+    }
+}
+
+/// Blanks frames of a protocol; false where it is not known.
+fn binary(turn: &mut Bytes<'_>, context: &mut Context, direction: u8) -> bool {
+    frames::postgresql_startup(turn, context, direction)
+        || frames::memcached(turn)
+        || frames::websocket(turn)
+        || frames::amqp(turn)
+        || frames::fastcgi(turn)
+        || frames::kafka(turn, context)
+        || turn.big(0, 2).is_some_and(|length| length >= 17) && frames::dns(turn, 2)
+        || frames::mysql(turn)
+}
+
+#[cfg(test)]
+mod tests;

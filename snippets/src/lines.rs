@@ -1,0 +1,373 @@
+//! Protocols of lines of text: SMTP, IMAP and memcached. Of a line are kept the words by which it
+//! is known, and numbers that tell where it ends; all else is blanked, also whole lines of which
+//! nothing is known.
+
+use crate::bytes::{BLANK, Bytes};
+use crate::context::{Context, State};
+
+/// Commands of SMTP.
+const SMTP: &[&[u8]] = &[
+    b"EHLO",
+    b"HELO",
+    b"LHLO",
+    b"MAIL",
+    b"RCPT",
+    b"DATA",
+    b"BDAT",
+    b"RSET",
+    b"NOOP",
+    b"QUIT",
+    b"VRFY",
+    b"EXPN",
+    b"HELP",
+    b"AUTH",
+    b"STARTTLS",
+    b"ETRN",
+    b"XCLIENT",
+    b"XFORWARD",
+];
+
+/// Commands of IMAP.
+const IMAP: &[&[u8]] = &[
+    b"CAPABILITY",
+    b"NOOP",
+    b"LOGOUT",
+    b"STARTTLS",
+    b"AUTHENTICATE",
+    b"LOGIN",
+    b"ENABLE",
+    b"SELECT",
+    b"EXAMINE",
+    b"CREATE",
+    b"DELETE",
+    b"RENAME",
+    b"SUBSCRIBE",
+    b"UNSUBSCRIBE",
+    b"LIST",
+    b"LSUB",
+    b"NAMESPACE",
+    b"STATUS",
+    b"APPEND",
+    b"IDLE",
+    b"CLOSE",
+    b"UNSELECT",
+    b"EXPUNGE",
+    b"SEARCH",
+    b"FETCH",
+    b"STORE",
+    b"COPY",
+    b"MOVE",
+    b"CHECK",
+    b"SORT",
+    b"THREAD",
+    b"ID",
+    b"GETQUOTA",
+    b"GETQUOTAROOT",
+    b"COMPRESS",
+    b"UID",
+];
+
+/// Statuses of IMAP.
+const STATUSES: &[&[u8]] = &[b"OK", b"NO", b"BAD", b"BYE", b"PREAUTH"];
+
+/// Longest tag of IMAP that is kept, in bytes.
+const LONGEST_TAG: usize = 16;
+
+/// Form of what is behind a command of memcached.
+#[derive(Clone, Copy)]
+enum Form {
+    /// As many numbers, then keys.
+    Keys(usize),
+    /// A key and numbers, the fourth word the length of a value.
+    Stores,
+    /// A key and numbers.
+    Key,
+    /// A key and flags.
+    Meta,
+    /// A key, the length of a value, and flags.
+    MetaStores,
+    /// Words that are not kept.
+    Words,
+}
+
+/// Commands of memcached.
+const MEMCACHED: &[(&[u8], Form)] = &[
+    (b"get", Form::Keys(0)),
+    (b"gets", Form::Keys(0)),
+    (b"gat", Form::Keys(1)),
+    (b"gats", Form::Keys(1)),
+    (b"set", Form::Stores),
+    (b"add", Form::Stores),
+    (b"replace", Form::Stores),
+    (b"append", Form::Stores),
+    (b"prepend", Form::Stores),
+    (b"cas", Form::Stores),
+    (b"delete", Form::Key),
+    (b"incr", Form::Key),
+    (b"decr", Form::Key),
+    (b"touch", Form::Key),
+    (b"mg", Form::Meta),
+    (b"md", Form::Meta),
+    (b"ma", Form::Meta),
+    (b"me", Form::Meta),
+    (b"ms", Form::MetaStores),
+    (b"mn", Form::Words),
+    (b"version", Form::Words),
+    (b"quit", Form::Words),
+    (b"stats", Form::Words),
+    (b"flush_all", Form::Words),
+    (b"verbosity", Form::Words),
+];
+
+/// Answers of memcached.
+const ANSWERS: &[&[u8]] = &[
+    b"STORED",
+    b"NOT_STORED",
+    b"EXISTS",
+    b"NOT_FOUND",
+    b"DELETED",
+    b"TOUCHED",
+    b"OK",
+    b"ERROR",
+    b"CLIENT_ERROR",
+    b"SERVER_ERROR",
+    b"VERSION",
+    b"END",
+    b"RESET",
+    b"HD",
+    b"EN",
+    b"NF",
+    b"NS",
+    b"EX",
+    b"MN",
+    b"ME",
+    b"STAT",
+];
+
+/// Blanks lines of text. `context` is what is known of the conversation, and `direction` whose turn
+/// it is.
+pub(crate) fn blank(turn: &mut Bytes<'_>, context: &mut Context, direction: u8) {
+    let mut state = context.other_said(direction);
+    context.says(direction, State::Nothing);
+    let mut at = 0;
+    while at < turn.len() {
+        let end = turn.find(b'\n', at, turn.len()).unwrap_or(turn.len());
+        let is_whole = end < turn.len();
+        let text_end = if end > at && turn.at(end - 1) == Some(b'\r') { end - 1 } else { end };
+        let mut value = 0;
+        match state {
+            // A mail, or an answer to a question about a password.
+            State::WantsMail | State::WantsLogin => {
+                if state == State::WantsMail && is_whole && turn.range(at, text_end) == b"." {
+                    // Commands may follow the mail.
+                    state = State::Nothing;
+                } else {
+                    turn.blank(at, text_end);
+                }
+            }
+            State::Nothing | State::WantsTls => {
+                value = line(turn, at, text_end, is_whole, context, direction)
+            }
+        }
+        at = (end + 1).saturating_add(value);
+        turn.blank(end + 1, at);
+    }
+}
+
+/// Blanks a line but for what is kept of it. Returns the length of the value behind it.
+fn line(
+    turn: &mut Bytes<'_>,
+    from: usize,
+    to: usize,
+    is_whole: bool,
+    context: &mut Context,
+    direction: u8,
+) -> usize {
+    let first = word(turn, from, to);
+    let text = turn.range(from, to);
+    let word_at = |end: usize| text.get(..end - from).unwrap_or(&[]);
+    let one = word_at(first);
+    // A word that is not whole says nothing.
+    if first == to && !is_whole {
+        turn.blank(from, to);
+        return 0;
+    }
+    // Replies of SMTP.
+    if let [a @ b'2'..=b'5', b, c, rest @ ..] = text
+        && [a, b, c].into_iter().all(u8::is_ascii_digit)
+        && matches!(rest.first(), None | Some(b' ' | b'-'))
+    {
+        let state = match [*a, *b, *c] {
+            [b'3', b'5', b'4'] => State::WantsMail,
+            [b'3', b'3', b'4'] => State::WantsLogin,
+            _ => State::Nothing,
+        };
+        context.says(direction, state);
+        turn.blank(from + 4, to);
+        return 0;
+    }
+    if is_in(SMTP, one) {
+        let behind = turn.range(first, to);
+        let kept = match () {
+            () if behind.get(..7).is_some_and(|of| of.eq_ignore_ascii_case(b" FROM:<")) => 7,
+            () if one.eq_ignore_ascii_case(b"BDAT") => {
+                1 + behind.iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count()
+            }
+            () => 1,
+        };
+        let is_chunk = one.eq_ignore_ascii_case(b"BDAT");
+        let length = if is_chunk { number(turn.range(first + 1, first + kept)) } else { None };
+        turn.blank(first + kept, to);
+        return length.unwrap_or(0);
+    }
+    if let Some((_, form)) = MEMCACHED.iter().find(|(name, _)| *name == one) {
+        return command(turn, first, to, *form);
+    }
+    if one == b"VALUE" || one == b"VA" {
+        let key = one == b"VALUE";
+        return numbers(turn, first, to, usize::from(key), if key { 2 } else { 0 });
+    }
+    if ANSWERS.contains(&one) {
+        turn.blank(first + 1, to);
+        return 0;
+    }
+    if (1..=20).contains(&one.len()) && first == to && one.iter().all(u8::is_ascii_digit) {
+        turn.range_mut(from, to).fill(b'0');
+        return 0;
+    }
+    imap(turn, from, first, to)
+}
+
+/// Blanks a line but for what is kept of it of IMAP, and the length of a literal at its end, which
+/// it returns.
+fn imap(turn: &mut Bytes<'_>, from: usize, first: usize, to: usize) -> usize {
+    let literal = literal(turn.range(from, to));
+    let tail = to - literal.map_or(0, |(_, length)| length);
+    let tag = turn.range(from, first);
+    let second_from = (first + 1).min(to);
+    let second = word(turn, second_from, to);
+    let verb = turn.range(second_from, second);
+    let is_tag = (1..=LONGEST_TAG).contains(&tag.len())
+        && tag.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'.')
+        && tag.iter().any(u8::is_ascii_digit);
+    let kept = match tag {
+        b"*" if is_in(STATUSES, verb) => second,
+        b"*" | b"+" => first,
+        _ if is_tag && is_in(STATUSES, verb) => second,
+        _ if is_tag && verb.eq_ignore_ascii_case(b"UID") => {
+            let third = word(turn, (second + 1).min(to), to);
+            let of_uid = turn.range((second + 1).min(to), third);
+            if is_in(IMAP, of_uid) { third } else { second }
+        }
+        _ if is_tag && is_in(IMAP, verb) => second,
+        _ => from,
+    };
+    // The space behind it says that the word is whole.
+    let kept = if kept > from { (kept + 1).min(to) } else { kept };
+    turn.blank(kept.min(tail), tail);
+    literal.map_or(0, |(value, _)| value)
+}
+
+/// Literal of IMAP that a line tells at its end, `{12}` or `{12+}`: its length, and that of the
+/// text.
+fn literal(line: &[u8]) -> Option<(usize, usize)> {
+    let inner = line.strip_suffix(b"}")?;
+    let digits = inner.strip_suffix(b"+").unwrap_or(inner);
+    let begin = digits.iter().rposition(|byte| !byte.is_ascii_digit())?;
+    let of = digits.get(begin + 1..)?;
+    let is_it = digits.get(begin) == Some(&b'{') && (1..=9).contains(&of.len());
+    Some((number(of)?, line.len() - begin)).filter(|_| is_it)
+}
+
+/// Blanks what is behind a command of memcached, but for what tells its form. Returns the length of
+/// the value behind the line.
+fn command(turn: &mut Bytes<'_>, from: usize, to: usize, form: Form) -> usize {
+    match form {
+        Form::Keys(count) => {
+            let mut index = 0;
+            each_word(turn, from, to, |word| {
+                let is_kept = index < count && word.iter().all(u8::is_ascii_digit);
+                index += 1;
+                if !is_kept {
+                    word.fill(BLANK);
+                }
+            });
+            0
+        }
+        Form::Stores => numbers(turn, from, to, 1, 3),
+        Form::Key => {
+            let mut index = 0;
+            each_word(turn, from, to, |word| {
+                // Times may be negative.
+                if word.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-') && index > 0 {
+                    word.iter_mut().filter(|byte| **byte != b'-').for_each(|byte| *byte = b'0');
+                } else if word != b"noreply" || index == 0 {
+                    word.fill(BLANK);
+                }
+                index += 1;
+            });
+            0
+        }
+        Form::Meta | Form::MetaStores => {
+            let (mut index, mut value) = (0, 0);
+            each_word(turn, from, to, |word| {
+                let length = number(word).filter(|_| index == 1);
+                match (index, form, length) {
+                    (1, Form::MetaStores, Some(length)) => value = length + 2,
+                    // A flag, and not what it says.
+                    (1.., ..) if word.first().is_some_and(u8::is_ascii_alphabetic) => {
+                        word.get_mut(1..).unwrap_or_default().fill(BLANK);
+                    }
+                    _ => word.fill(BLANK),
+                }
+                index += 1;
+            });
+            value
+        }
+        Form::Words => {
+            turn.blank(from + 1, to);
+            0
+        }
+    }
+}
+
+/// Blanks the first `keys` words from `from` on, and others that are no numbers. Returns the length
+/// of a value, which the word `length` tells, with the end of its line.
+fn numbers(turn: &mut Bytes<'_>, from: usize, to: usize, keys: usize, length: usize) -> usize {
+    let (mut index, mut value) = (0, 0);
+    each_word(turn, from, to, |word| {
+        match number(word).filter(|_| index >= keys) {
+            Some(told) if index == length => value = told + 2,
+            Some(_) => {}
+            None if word == b"noreply" && index > keys => {}
+            None => word.fill(BLANK),
+        }
+        index += 1;
+    });
+    value
+}
+
+/// Calls `each` for the words from `from` to `to`.
+fn each_word(turn: &mut Bytes<'_>, from: usize, to: usize, each: impl FnMut(&mut [u8])) {
+    let words = turn.range_mut(from, to).split_mut(|byte| *byte == b' ');
+    words.filter(|word| !word.is_empty()).for_each(each);
+}
+
+/// End of the word that begins at `from`.
+fn word(turn: &Bytes<'_>, from: usize, to: usize) -> usize {
+    turn.find(b' ', from, to).unwrap_or(to)
+}
+
+/// Number that all of these digits tell.
+fn number(digits: &[u8]) -> Option<usize> {
+    if digits.is_empty() || digits.len() > 9 {
+        return None;
+    }
+    digits.iter().try_fold(0, |number, digit| {
+        digit.is_ascii_digit().then(|| 10 * number + usize::from(digit - b'0'))
+    })
+}
+
+fn is_in(list: &[&[u8]], word: &[u8]) -> bool {
+    list.iter().any(|of| of.eq_ignore_ascii_case(word))
+}

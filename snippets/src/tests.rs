@@ -1,0 +1,71 @@
+//! What is kept of turns.
+
+use super::*;
+
+/// A turn as it is kept.
+fn kept(turn: &[u8]) -> String {
+    let mut turn = turn.to_vec();
+    blank_turn(&mut turn, &mut Context::default(), 0);
+    turn.escape_ascii().to_string()
+}
+
+#[test]
+fn a_statement_that_is_bound() {
+    let bind = b"B\0\0\0\x17\0s1\0\0\0\0\x01\0\0\0\x05alice\0\0E\0\0\0\t\0\0\0\0\0S\0\0\0\x04";
+    assert_eq!(
+        kept(bind),
+        "B\\x00\\x00\\x00\\x17\\x00s1\\x00***************E\\x00\\x00\\x00\\t\\x00****S\\x00\\x00\\x00\\x04"
+    );
+}
+
+#[test]
+fn a_datagram_is_kept_by_pieces_as_it_is_blanked_in_place() {
+    let mut query = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x05alice\x03box\0\0\x01\0\x01more".to_vec();
+    let pieces: Vec<u8> = DatagramQuestion::of(&query)
+        .unwrap()
+        .pieces()
+        .flat_map(|piece| match piece {
+            Kept::Bytes(bytes) => bytes.to_vec(),
+            Kept::Blank(count) => vec![BLANK; count],
+        })
+        .collect();
+    blank_datagram(&mut query);
+    assert_eq!([&pieces[..], b"****"].concat(), query);
+    assert!(!query.windows(5).any(|of| of == b"alice"));
+    assert!(DatagramQuestion::of(b"<13>alice: hello, this is a line of a log").is_none());
+}
+
+#[test]
+fn statements_keep_their_tables_alone() {
+    let kept = |text: &str| {
+        let body = [text.as_bytes(), &[0]].concat();
+        let query = [b"Q", &(body.len() as u32 + 4).to_be_bytes()[..], &body].concat();
+        let mut turn = query.clone();
+        blank_turn(&mut turn, &mut Context::default(), 0);
+        String::from_utf8(turn[5..turn.len() - 1].to_vec()).unwrap()
+    };
+    for (said, expected) in [
+        ("SELECT a FROM books WHERE b = 'it''s'", "SELECT a FROM books WHERE b = '**''*'"),
+        ("SELECT 12, 0x1f FROM shop.books b", "SELECT 00, 0000 FROM xxxx.books x"),
+        ("SELECT a AS secret FROM \"Books\" -- x", "SELECT a AS xxxxxx FROM \"Books\" --**"),
+        ("UPDATE t SET a = $$x$$ WHERE b", "UPDATE t SET a = $$***********"),
+        ("UPDATE t SET a = E'\\x' WHERE b", "UPDATE t SET a = E'\\**********"),
+        ("CREATE USER x PASSWORD 'y'", "CREATE USER **************"),
+        ("CREATE TABLE books (a int)", "CREATE TABLE books (a xxx)"),
+        ("BEGIN; SET x = 1; SELECT a FROM b", "BEGIN****************************"),
+        ("SELECT 1; SET x = secret", "SELECT 0; SET***********"),
+        ("hunter hunter", "*************"),
+    ] {
+        assert_eq!(kept(said), expected, "{said}");
+    }
+}
+
+#[test]
+fn what_is_of_no_protocol_is_blank() {
+    for said in
+        ["USER alice\r\n", "secret", "\x10\x1f\0\x04MQTT", "\0\0\0\x0esecretsecretse", "{}\n"]
+    {
+        let all: String = kept(said.as_bytes()).replace("\\r", "").replace("\\n", "");
+        assert!(all.bytes().all(|byte| byte == BLANK), "{said:?}: {all}");
+    }
+}
