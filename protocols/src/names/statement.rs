@@ -38,7 +38,11 @@ pub fn statement(text: &[u8], whole: bool, dialect: Dialect) -> Summary {
             name.push_str(&table);
         }
     }
-    let detail = if kind.has_detail { tokens::text(&parts, DETAIL_BYTES) } else { String::new() };
+    let detail = if kind.has_detail {
+        tokens::text(&tokens::without_others(parts), DETAIL_BYTES)
+    } else {
+        String::new()
+    };
     Summary { name, detail }
 }
 

@@ -56,13 +56,15 @@ fn details_have_no_literals() {
     for (text, expected) in [
         (
             "SELECT  b.id FROM books b\nWHERE name='alice' AND n IN (1,2,3) LIMIT 10",
-            "SELECT b.id FROM books b WHERE name = ? AND n IN (?) LIMIT ?",
+            "SELECT id FROM books b WHERE name = ? AND n IN (?) LIMIT ?",
+        ),
+        // Neither a schema nor an alias, which may be anything.
+        (
+            "WITH w AS (SELECT 1) SELECT a AS alice, f(alice.b) FROM alice.books AS alice",
+            "WITH w AS (SELECT ?) SELECT a, f (b) FROM books",
         ),
         ("INSERT INTO t VALUES (1,'a'), (2,'b'), (3,'c')", "INSERT INTO t VALUES (?)"),
-        (
-            "SELECT \"books\".\"id\" FROM \"books\" WHERE x = $1",
-            "SELECT books.id FROM books WHERE x = ?",
-        ),
+        ("SELECT \"books\".\"id\" FROM \"books\" WHERE x = $1", "SELECT id FROM books WHERE x = ?"),
         ("SELECT $$alice$$, E'alice', X'61', 0x61, 1e5, 'it''s'", "SELECT ?"),
         ("SET password = 'alice'", ""),
         ("SELECT a FROM t WHERE b = 'C:\\' AND c = 'alice'", "SELECT a FROM t WHERE b ="),

@@ -121,6 +121,23 @@ fn is_plain(word: &str) -> bool {
     word.len() <= 64 && !word.starts_with(|of: char| of.is_ascii_digit()) && word.bytes().all(plain)
 }
 
+/// The parts without words that name neither a table nor a column: what is in front of a dot (a
+/// schema, which may be a tenant's, or an alias), and what is behind AS, but a query in parentheses.
+pub(super) fn without_others(parts: Vec<Part>) -> Vec<Part> {
+    let mut kept = Vec::with_capacity(parts.len());
+    let mut rest = parts.into_iter().peekable();
+    while let Some(part) = rest.next() {
+        let is_word = |part: &Part| matches!(part, Part::Word(..) | Part::Hole);
+        let is_qualifier = is_word(&part) && rest.peek().is_some_and(|next| next.is_sign("."));
+        if is_qualifier || part.is("AS") && rest.peek().is_some_and(is_word) {
+            rest.next();
+        } else {
+            kept.push(part);
+        }
+    }
+    kept
+}
+
 /// The parts as a statement; lists of holes are one hole.
 pub(super) fn text(parts: &[Part], most: usize) -> String {
     let mut text = String::new();
