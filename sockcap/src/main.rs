@@ -23,6 +23,7 @@ mod progress;
 mod report_meta;
 mod shown;
 mod signals;
+mod snippets_left;
 mod stages;
 mod table;
 mod target;

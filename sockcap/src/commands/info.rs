@@ -24,6 +24,7 @@ use crate::error::Error;
 use crate::output::{self, counted, in_one_line};
 use crate::own_logs::{self, OwnLogs};
 use crate::shown::Source;
+use crate::snippets_left;
 use crate::table::folded;
 use crate::tuning::MAX_UNSEEN_LISTED;
 use crate::ways_out::way_out;
@@ -71,6 +72,7 @@ impl Run for Info {
         let aliases = stages::aliases(&data, self.aliases.as_deref())?;
         let own = OwnLogs::of(&data, self.all_users);
         own_logs::tell_left_out(&data)?;
+        snippets_left::warn(&data)?;
         tidy::tidy(&data, &own);
         let imports = data.imported()?;
         let has_logs = !data.logs()?.is_empty();

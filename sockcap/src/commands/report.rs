@@ -22,6 +22,7 @@ use crate::error::Error;
 use crate::output::tell;
 use crate::report_meta::{meta, rest};
 use crate::shown::Shown;
+use crate::snippets_left;
 use crate::target::Target;
 use crate::tuning::MAX_PATTERNS_SHOWN;
 use crate::{lock, output, page, progress, stages};
@@ -103,6 +104,7 @@ impl Run for Report {
         let _locks = lock::work_on(&[&self.data.dir()])?;
         let shown = self.source.of(&self.data)?;
         let data = &shown.data;
+        snippets_left::warn(&shown.whole)?;
         let page = PageFile::try_out(self.html.as_deref(), &shown.whole)?;
         let summary = stages::analysis(&shown, &self.inference)?;
         let filtered = filter::of(&self.filter, data, &summary)?;
