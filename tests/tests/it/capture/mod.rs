@@ -37,6 +37,7 @@ mod recorder;
 mod recording_id;
 mod resources;
 mod sanitizers;
+mod secrets;
 mod servers;
 mod size;
 mod sockets;
