@@ -57,8 +57,11 @@ fn what_an_unwritable_directory_costs_is_shown() {
     // It may lose the record of a fork, too, and python may close sockets at its end.
     let all = moved(&log) + count[lost::REFUSED];
     assert!(count[lost::REFUSED] > 10_000 && (42_000..42_005).contains(&all), "{all}: {count:?}");
-    let info =
-        successful(Command::new(end_to_end::sockcap()).arg("info").arg("-d").arg(recording.data()));
+    let info = successful(
+        Command::new(end_to_end::sockcap())
+            .args(["info", "--all-users", "-d"])
+            .arg(recording.data()),
+    );
     assert!(
         info.contains(&format!("lost {} records: system call refused", count[lost::REFUSED])),
         "{info}"
