@@ -54,6 +54,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("sockcap/src/commands/requests/follow.rs", "a file that the user named"),
     ("sockcap/src/commands/requests/given.rs", "a schema that the user named"),
     ("sockcap/src/commands/synth.rs", "a configuration that the user named"),
+    ("sockcap/src/commands/view/token.rs", "/dev/urandom"),
+    ("sockcap/src/config/file.rs", "the user's own configuration"),
     ("sockcap/src/manual.rs", "a directory that the user named"),
     ("sockcap/src/target.rs", "a file that the user named"),
     ("sockcap/src/toys", "tests"),
