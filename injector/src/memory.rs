@@ -164,8 +164,11 @@ mod tests {
     fn long_arguments_are_cut() {
         let long = "x".repeat(100_000);
         let mut command = Command::new("sh");
-        command.args(["-c", "read line", &long, &long]).stdin(Stdio::piped());
-        let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+        command.args(["-c", "echo begun; read line", &long, &long]).stdin(Stdio::piped());
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        // The kernel tells a program's arguments some moments after it has replaced the other one.
+        let mut begun = [0; 6];
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut begun).unwrap();
         let memory = Memory::open(child.id()).unwrap();
         let arguments = memory.command_line().unwrap();
         assert_eq!(arguments.len() as u64, COMMAND_LINE_BYTES);

@@ -222,8 +222,8 @@ impl DataDir {
         Ok(self.of_hosts(is_switches)?.files)
     }
 
-    /// Entries below the directory of the hosts that nothing reads: links, FIFOs and the like, which
-    /// no recording makes, and directories that may not be read.
+    /// Entries below the directory of the hosts that nothing reads: links, FIFOs and the like,
+    /// which no recording makes, and directories that may not be read.
     ///
     /// # Errors
     /// When the directory of the hosts cannot be read.

@@ -1,7 +1,8 @@
 //! Target of a result: a file that the user named, or standard output.
 //!
-//! A file is written whole or not at all: under another name first, beside it, which becomes its own
-//! when all is on the disk. What is no regular file (a pipe, a terminal) is written to as it is.
+//! A file is written whole or not at all: under another name first, beside it, which becomes its
+//! own when all is on the disk. What is no regular file (a pipe, a terminal) is written to as it
+//! is.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};

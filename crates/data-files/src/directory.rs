@@ -49,8 +49,8 @@ impl DataPath {
         self.create_dir_all_as(0o777)
     }
 
-    /// Makes the directory, and those above it that are not there, with the rights `mode`, of which
-    /// the process's mask takes some.
+    /// Makes the directory, and those above it that are not there, with the rights `mode`, less
+    /// those of the process's mask.
     ///
     /// # Errors
     /// When the system refuses, or something else lies there.

@@ -37,8 +37,8 @@ impl DataPath {
         self.create_as(0o666)
     }
 
-    /// Begins a file that will have this path and the rights `mode`, of which the process's mask
-    /// takes some.
+    /// Begins a file that will have this path and the rights `mode`, less those of the process's
+    /// mask.
     ///
     /// # Errors
     /// When the system refuses.
@@ -175,8 +175,8 @@ impl Drop for NewFile {
 
 fn unfinished_name(name: &OsString) -> OsString {
     let mut drawn = [0; NAME_BYTES];
-    // It fails on no kernel that Rust's own programs run on. Whatever is drawn, a file that is there
-    // is never taken.
+    // It fails on no kernel that Rust's own programs run on. Whatever is drawn, a file that is
+    // there is never taken.
     let _ = getrandom(&mut drawn, GetRandomFlags::empty());
     let mut unfinished = name.clone();
     unfinished.push(format!("{UNFINISHED}{:016x}", u64::from_ne_bytes(drawn)));

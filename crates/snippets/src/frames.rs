@@ -569,8 +569,8 @@ fn header(turn: &mut Bytes<'_>, from: usize, to: usize) {
     }
 }
 
-/// Frames of WebSocket: their heads are kept, with the keys that hide their payload, and the code of
-/// a closing one.
+/// Frames of WebSocket: their heads are kept, with the keys that hide their payload, and the code
+/// of a closing one.
 pub(crate) fn websocket(turn: &mut Bytes<'_>) -> bool {
     let mut at = 0;
     while at < turn.len() {

@@ -1,6 +1,6 @@
 //! Protocols of lines of text: SMTP, IMAP and memcached. Of a line are kept the words by which it
-//! is known, and numbers that tell where it ends; all else is blanked, also whole lines of which
-//! nothing is known.
+//! is known, and numbers that tell where it ends; all else is blanked, also whole lines
+//! that are not known.
 
 use crate::bytes::{BLANK, Bytes};
 use crate::context::{Context, State};

@@ -9,7 +9,7 @@ use crate::bytes::BLANK;
 /// Byte in the place of a word's.
 const LETTER: u8 = b'x';
 
-/// Statements of which more than the first word is kept.
+/// Statements whose tables are kept, too.
 const OF_ROWS: &[&[u8]] = &[
     b"SELECT",
     b"INSERT",
@@ -33,7 +33,7 @@ const OF_ROWS: &[&[u8]] = &[
 /// Statements about an object, whose kind is one of the next words.
 const OF_OBJECTS: &[&[u8]] = &[b"CREATE", b"ALTER", b"DROP"];
 
-/// Statements of which only the first word is kept.
+/// Statements whose first word alone is kept.
 const OTHERS: &[&[u8]] = &[
     b"BEGIN",
     b"START",

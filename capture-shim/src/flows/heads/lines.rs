@@ -132,7 +132,7 @@ impl Held {
     /// No bytes.
     pub(super) const NOTHING: Held = Held { bytes: [0; START], length: 0 };
 
-    /// Those bytes that `keeps` says yes to.
+    /// Copy with the bytes that `keeps` says yes to.
     pub(super) fn filtered(&self, mut keeps: impl FnMut(u8) -> bool) -> Held {
         let mut kept = Held::NOTHING;
         for byte in self.as_slice() {

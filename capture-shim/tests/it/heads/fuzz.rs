@@ -186,7 +186,7 @@ fn check_head(head: &[&Kept], stream: &Stream) {
     }
 }
 
-/// Length of the first line that was said, of which some bytes were left out.
+/// Length of the first line that was said, some bytes of it left out.
 fn first_line(kept: &[u8], said: &[u8]) -> usize {
     let end = said.iter().position(|byte| *byte == b'\n').map_or(said.len(), |end| end + 1);
     let line = &said[..end];

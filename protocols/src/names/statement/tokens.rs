@@ -122,7 +122,8 @@ fn is_plain(word: &str) -> bool {
 }
 
 /// The parts without words that name neither a table nor a column: what is in front of a dot (a
-/// schema, which may be a tenant's, or an alias), and what is behind AS, but a query in parentheses.
+/// schema, which may be a tenant's, or an alias), and what is behind AS, but a query in
+/// parentheses.
 pub(super) fn without_others(parts: Vec<Part>) -> Vec<Part> {
     let mut kept = Vec::with_capacity(parts.len());
     let mut rest = parts.into_iter().peekable();
