@@ -1,13 +1,16 @@
 //! Tuned figures of this crate: timeouts, sizes of queues and buffers. Figures of the protocol are
 //! in `wire`, those that a user chooses in the options.
 
+use std::time::Duration;
+
+use crate::page::PAGE;
+
 /// Rights of what is stored of hosts, as those of the logs on the hosts: the collector's user and
 /// group may read it.
 pub(crate) const NEW_FILE_MODE: u32 = 0o640;
 
-use std::time::Duration;
-
-use crate::page::PAGE;
+/// Largest size of the file that tells a host's sender, in bytes, as it is read again.
+pub(crate) const MAX_SENDER_BYTES: u64 = 1 << 20;
 
 // The shipper.
 

@@ -180,3 +180,6 @@ pub(crate) const MAX_EVENT_KINDS: usize = 1 << 14;
 /// Maximum size of a section of perf.data that is held in memory, in bytes: formats of all
 /// tracepoints of a kernel are some 5 MB.
 pub(crate) const MAX_PERF_SECTION_BYTES: u64 = 64 << 20;
+
+/// Largest size of the summary of a sniffer's captures, in bytes. What is larger is none of ours.
+pub(crate) const MAX_CAPTURED_BYTES: u64 = 16 << 20;

@@ -3,6 +3,10 @@
 
 // Logs
 
+/// Largest size of the file that tells a host's sender, in bytes: names of a key, a line each. What
+/// is larger is none of a collector. Chosen, not measured.
+pub(crate) const MAX_SENDER_BYTES: u64 = 1 << 20;
+
 /// Shortest lookup of a name that becomes a hop, in nanoseconds. What `/etc/hosts` has takes some
 /// 60 µs, and the first lookup of a process, which loads libraries for it, 200 to 400 µs: these
 /// asked nobody. Measured.

@@ -114,7 +114,11 @@ impl Error {
 
     /// Whether it says that a file may not be written, and not that writing it failed.
     pub(crate) fn is_about_rights(&self) -> bool {
-        let kinds = [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem];
+        let kinds = [
+            io::ErrorKind::PermissionDenied,
+            io::ErrorKind::ReadOnlyFilesystem,
+            io::ErrorKind::IsADirectory,
+        ];
         matches!(self, Error::File(PathError::Io { source, .. }) if kinds.contains(&source.kind()))
     }
 
@@ -132,7 +136,15 @@ impl Error {
         {
             return ExitCode::SUCCESS;
         }
-        tell!("sockcap: {self}");
+        match self {
+            // Commands to be copied, a line each.
+            Error::Unseen(unseen, way_out) => {
+                let (end, commands) = way_out.split_once('\n').unwrap_or((way_out, ""));
+                tell!("sockcap: {unseen}; it was not run, as --strict demands{end}");
+                commands.lines().for_each(|command| tell!("{command}"));
+            }
+            _ => tell!("sockcap: {self}"),
+        }
         ExitCode::from(match self {
             Error::Command { source, .. } if source.kind() == io::ErrorKind::NotFound => 127,
             Error::Command { .. } => 126,

@@ -7,6 +7,7 @@ use std::io;
 
 use data_files::{DirectoryLock, try_lock};
 use message_trace::DataDir;
+use rustix::io::Errno;
 
 use crate::error::Error;
 use crate::output::tell;
@@ -58,7 +59,7 @@ fn lock(data: &DataDir) -> Result<Option<DirectoryLock>, Error> {
         Err(error) => return Err(failed(error)),
     };
     for directory in [data.root().clone(), data.events_dir(), data.spans().root().clone()] {
-        directory.remove_unfinished();
+        directory.remove_unfinished(None);
     }
     Ok(Some(lock))
 }
@@ -69,6 +70,9 @@ fn is_refused(error: &io::Error) -> bool {
         io::ErrorKind::ReadOnlyFilesystem,
         io::ErrorKind::NotFound,
         io::ErrorKind::StorageFull,
+        io::ErrorKind::QuotaExceeded,
+        io::ErrorKind::Unsupported,
     ];
-    kinds.contains(&error.kind())
+    // File systems of other machines may know of no locks.
+    kinds.contains(&error.kind()) || error.raw_os_error() == Some(Errno::NOLCK.raw_os_error())
 }

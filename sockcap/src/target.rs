@@ -6,7 +6,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use message_trace::{DataPath, NewFile};
@@ -26,8 +26,7 @@ enum To {
     New(NewFile),
     /// What is no regular file.
     Direct(File),
-    /// A regular file in a directory that may not be written to. It is cut when its new content
-    /// comes.
+    /// A regular file whose place no other can take. It is cut when its new content comes.
     Uncut(File),
 }
 
@@ -67,12 +66,21 @@ impl Target {
         }
     }
 
+    /// Takes away the former content of a file that is written to itself.
+    fn cut(&mut self) -> io::Result<()> {
+        if let To::Uncut(file) = &self.to {
+            file.set_len(0)?;
+            self.to = To::Direct(file.try_clone()?);
+        }
+        Ok(())
+    }
+
     /// Ends the result and gives the file its name.
     ///
     /// # Errors
     /// When it cannot all be written; the file is as it was then.
     pub(crate) fn finish(mut self) -> Result<(), Error> {
-        let flushed = self.flush();
+        let flushed = self.cut().and_then(|()| self.flush());
         flushed.map_err(|source| self.refused(source))?;
         match self.to {
             To::New(new) => new.commit_durably().map_err(|source| Error::file(&self.name, source)),
@@ -82,31 +90,65 @@ impl Target {
 }
 
 fn try_out(path: &Path) -> io::Result<To> {
-    let there = fs::metadata(path).ok();
-    if there.as_ref().is_some_and(|about| !about.is_file()) {
-        return Ok(To::Direct(File::options().write(true).open(path)?));
-    }
-    // The user named it: a link there is one that he wants to be followed.
-    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    match (DataPath::trusted(real).create(), there) {
-        (Ok(new), there) => {
-            if let Some(there) = there {
-                new.file().set_permissions(Permissions::from_mode(there.permissions().mode()))?;
-            }
-            Ok(To::New(new))
+    // Opened first, so that the kernel's rules decide about links that another user made in a
+    // directory like /tmp.
+    let there = match File::options().write(true).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return match fs::symlink_metadata(path) {
+                // A link that leads nowhere: the file is made there, as by any tool.
+                Ok(_) => {
+                    let made = File::options().write(true).create(true).truncate(false).open(path);
+                    Ok(To::Uncut(made?))
+                }
+                Err(_) => {
+                    let path = DataPath::trusted(path);
+                    // What was left where this was ended by a signal before.
+                    path.parent().remove_unfinished(path.file_name());
+                    Ok(To::New(path.create()?))
+                }
+            };
         }
-        // A file that may be written to in a directory that may not.
-        (Err(_), Some(_)) => Ok(To::Uncut(File::options().write(true).open(path)?)),
-        (Err(error), None) => Err(error),
+        Err(error) => return Err(error),
+    };
+    let about = there.metadata()?;
+    if !about.is_file() {
+        return Ok(To::Direct(there));
     }
+    Ok(in_place_of(path, &about).map_or(To::Uncut(there), To::New))
+}
+
+/// A new file that will take the place of the open one. `None` where that file has other names, or
+/// is one that others have open as the standard output of a shell (`-o /dev/stdout`), or is in a
+/// directory that may not be written to: it is written to itself then.
+fn in_place_of(path: &Path, about: &fs::Metadata) -> Option<NewFile> {
+    let real = fs::canonicalize(path).ok()?;
+    let is_same = |other: fs::Metadata| (other.dev(), other.ino()) == (about.dev(), about.ino());
+    let is_named_itself = path.parent().is_none_or(|parent| !is_of_descriptors(parent));
+    if about.nlink() != 1 || !is_named_itself || !fs::symlink_metadata(&real).is_ok_and(is_same) {
+        return None;
+    }
+    let real = DataPath::trusted(real);
+    real.parent().remove_unfinished(real.file_name());
+    let new = real.create().ok()?;
+    // Who could read and write it can do so afterwards; no other rights are taken over.
+    let mode = Permissions::from_mode(about.permissions().mode() & 0o777);
+    if about.uid() != rustix::process::geteuid().as_raw() {
+        fchown(new.file(), Some(about.uid()), Some(about.gid())).ok()?;
+    }
+    new.file().set_permissions(mode).ok()?;
+    Some(new)
+}
+
+/// Whether what is in a directory are descriptors of processes: `/dev/stdout` leads to one.
+fn is_of_descriptors(directory: &Path) -> bool {
+    directory == Path::new("/dev")
+        || ["/dev/fd", "/proc"].iter().any(|root| directory.starts_with(root))
 }
 
 impl Write for Target {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if let To::Uncut(file) = &self.to {
-            file.set_len(0)?;
-            self.to = To::Direct(file.try_clone()?);
-        }
+        self.cut()?;
         match &mut self.to {
             To::Standard => io::stdout().write(bytes),
             To::New(file) => file.write(bytes),
@@ -168,6 +210,28 @@ mod tests {
         fs::remove_file(&link).unwrap();
         symlink(&far, &link).unwrap();
         write(Target::try_out(Some(&link)).unwrap());
+        assert_eq!(fs::read_to_string(&far).unwrap(), "result");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    #[test]
+    fn a_file_with_other_names_and_one_of_another_user_stay_what_they_are() {
+        let directory = tempfile::tempdir().unwrap();
+        let (one, other) = (directory.path().join("one"), directory.path().join("other"));
+        fs::write(&one, "former and longer").unwrap();
+        fs::hard_link(&one, &other).unwrap();
+        let mut target = Target::try_out(Some(&one)).unwrap();
+        target.write_all(b"result").unwrap();
+        target.finish().unwrap();
+        assert_eq!(fs::read_to_string(&other).unwrap(), "result");
+        // An empty result leaves nothing of the former one.
+        Target::try_out(Some(&one)).unwrap().finish().unwrap();
+        assert_eq!(fs::read_to_string(&one).unwrap(), "");
+        let (far, link) = (directory.path().join("far"), directory.path().join("link"));
+        symlink(&far, &link).unwrap();
+        let mut target = Target::try_out(Some(&link)).unwrap();
+        target.write_all(b"result").unwrap();
+        target.finish().unwrap();
         assert_eq!(fs::read_to_string(&far).unwrap(), "result");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     }

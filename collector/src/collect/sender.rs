@@ -5,6 +5,8 @@ use std::io::{self, Write};
 
 use message_trace::{DataDir, DataPath};
 
+use crate::tuning::MAX_SENDER_BYTES;
+
 /// Notes in the host's directory that its sender's key is for these names; where nobody had to show
 /// a key, nothing is noted.
 ///
@@ -16,7 +18,7 @@ pub(super) fn note(directory: &DataPath, names: Option<&[String]>) -> io::Result
     names.sort();
     let text: String = names.iter().map(|name| format!("{name}\n")).collect();
     let path = DataDir::sender_of(directory);
-    match path.read_to_string() {
+    match path.read_text_at_most(MAX_SENDER_BYTES) {
         Ok(noted) if noted == text => return Ok(()),
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

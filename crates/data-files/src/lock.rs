@@ -2,9 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{MetadataExt, fchown};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
+use rustix::process::geteuid;
 
 use crate::data_path::DataPath;
 
@@ -22,7 +24,7 @@ pub struct DirectoryLock {
 /// # Errors
 /// When the file cannot be made.
 pub fn try_lock(directory: &DataPath) -> io::Result<Result<DirectoryLock, Option<u32>>> {
-    let mut file = directory.join(NAME).open_or_make(0o600)?;
+    let mut file = open(directory)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => held(file).map(Ok),
         Err(Errno::WOULDBLOCK) => {
@@ -40,7 +42,7 @@ impl DirectoryLock {
     /// # Errors
     /// When the file cannot be made, or the wait is interrupted.
     pub fn wait(directory: &DataPath) -> io::Result<DirectoryLock> {
-        let file = directory.join(NAME).open_or_make(0o600)?;
+        let file = open(directory)?;
         loop {
             match flock(&file, FlockOperation::LockExclusive) {
                 Ok(()) => return held(file),
@@ -49,6 +51,16 @@ impl DirectoryLock {
             }
         }
     }
+}
+
+/// Opens the file. Where root makes it, it is the directory's owner's, who else could not lock it.
+fn open(directory: &DataPath) -> io::Result<File> {
+    let file = directory.join(NAME).open_or_make(0o600)?;
+    let owner = directory.metadata()?;
+    if geteuid().is_root() && file.metadata()?.uid() != owner.uid() {
+        fchown(&file, Some(owner.uid()), Some(owner.gid()))?;
+    }
+    Ok(file)
 }
 
 /// The lock, with the id of its process in the file.

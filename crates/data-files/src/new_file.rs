@@ -1,6 +1,6 @@
 //! New file: written under a name that nobody knows ahead, and given its own when it is whole.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
@@ -105,11 +105,15 @@ impl DataPath {
         }
     }
 
-    /// Removes the files in the directory at this path that a killed command was writing.
-    pub fn remove_unfinished(&self) {
+    /// Removes the files in the directory at this path that a killed command was writing: all, or
+    /// those that were to be called `of`.
+    pub fn remove_unfinished(&self, of: Option<&OsStr>) {
         let Ok(directory) = self.directory() else { return };
         for (name, kind) in names(&directory).unwrap_or_default() {
-            let is_ours = name.to_str().is_some_and(is_unfinished_name);
+            let is_ours = name
+                .to_str()
+                .and_then(finished_name)
+                .is_some_and(|finished| of.is_none_or(|of| of == OsStr::new(finished)));
             if !is_ours || kind != FileKind::Regular {
                 continue;
             }
@@ -183,7 +187,9 @@ fn unfinished_name(name: &OsString) -> OsString {
     unfinished
 }
 
-fn is_unfinished_name(name: &str) -> bool {
-    name.rsplit_once(UNFINISHED)
-        .is_some_and(|(_, drawn)| drawn.len() == 16 && drawn.bytes().all(|b| b.is_ascii_hexdigit()))
+/// The name that a file of an unfinished name would have had; `None` where it is no such name.
+fn finished_name(name: &str) -> Option<&str> {
+    let (finished, drawn) = name.rsplit_once(UNFINISHED)?;
+    let is_drawn = drawn.len() == 16 && drawn.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_drawn.then_some(finished)
 }

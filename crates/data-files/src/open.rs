@@ -82,6 +82,19 @@ impl DataPath {
         Ok(text)
     }
 
+    /// The whole file as text, if it has at most so many bytes.
+    ///
+    /// # Errors
+    /// As those of [`DataPath::read_to_string`], and where it is larger.
+    pub fn read_text_at_most(&self, bytes: u64) -> io::Result<String> {
+        let mut text = String::new();
+        self.open()?.take(bytes + 1).read_to_string(&mut text)?;
+        match text.len() as u64 > bytes {
+            true => Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is too large to be ours")),
+            false => Ok(text),
+        }
+    }
+
     /// The whole content of what the user named, a pipe too; of a path that is not trusted whole,
     /// that of the regular file.
     ///
@@ -177,13 +190,22 @@ impl DataPath {
     }
 }
 
+/// Whether the file is this process's user's. A lease of another user is not waited for: there could
+/// be one on each of many files.
+fn is_own(place: &Place) -> bool {
+    let flags = COMMON | OFlags::PATH | OFlags::NOFOLLOW;
+    openat(&place.directory, &place.name, flags, Mode::empty())
+        .and_then(rustix::fs::fstat)
+        .is_ok_and(|about| about.st_uid == rustix::process::geteuid().as_raw())
+}
+
 /// Opens a name, once more where somebody has a lease on the file: that of another command of ours
 /// lasts a moment, and nobody is waited for longer.
 fn open_patiently(place: &Place, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
     let mut tries = 0;
     loop {
         match openat(place.directory.as_fd(), &place.name, flags, mode) {
-            Err(Errno::WOULDBLOCK) if tries < LEASE_TRIES => {
+            Err(Errno::WOULDBLOCK) if tries < LEASE_TRIES && is_own(place) => {
                 tries += 1;
                 thread::sleep(LEASE_PAUSE);
             }

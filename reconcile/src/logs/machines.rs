@@ -9,6 +9,8 @@ use message_trace::{DataDir, DataPath};
 use rustc_hash::FxHashMap;
 use socket_log::Header;
 
+use crate::tuning::MAX_SENDER_BYTES;
+
 /// Where a process ran, each by its place among all of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Home {
@@ -59,7 +61,7 @@ impl Machines {
         if let Some(known) = self.senders.get(directory) {
             return known.clone();
         }
-        let sender = match DataDir::sender_of(directory).read_to_string() {
+        let sender = match DataDir::sender_of(directory).read_text_at_most(MAX_SENDER_BYTES) {
             Ok(names) => Some(names),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             // Somebody of whom nothing else is known, then.

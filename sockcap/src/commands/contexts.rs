@@ -153,7 +153,7 @@ impl Run for Contexts {
         }
         let path = self.output.as_deref();
         let mut target = Target::try_out(path)?;
-        let _locks = lock::work_on(&[&self.data.dir()])?;
+        let locks = lock::work_on(&[&self.data.dir()])?;
         let shown = self.source.of(&self.data)?;
         stages::requests(&shown, &Inference::default())?;
         let data = &shown.data;
@@ -186,6 +186,8 @@ impl Run for Contexts {
                 "{size} of response times were in a temporary file; --memory gives more room"
             ));
         }
+        // Whoever reads it may wait for the lock.
+        drop(locks);
         let name = target.name().to_owned();
         let is_for_programs = self.json || self.format.is_some();
         let mut out = Printed::unless(is_for_programs, BufWriter::new(&mut target));

@@ -149,7 +149,7 @@ impl Run for Diff {
         let page = self.html.as_deref().map(PageFile::try_out).transpose()?;
         let path = self.output.as_deref();
         let mut target = Target::try_out(path)?;
-        let periods = Periods::of(&self.periods)?;
+        let mut periods = Periods::of(&self.periods)?;
         let progress = Terminal::new();
         let memory = self.memory.unwrap_or(MEMORY_BYTES);
         let both = periods.both();
@@ -165,6 +165,8 @@ impl Run for Diff {
             explain(periods.over(&whole).each_ref(), &found, &self.options(), asked, &progress)?;
         drop(progress);
         let answer = Answer::of(&found, periods.names(), explained);
+        // Whoever reads the answer may wait for the locks.
+        periods.unlock();
         if let Some(page) = page {
             page.write(&answer)?;
         }

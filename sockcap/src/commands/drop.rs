@@ -53,6 +53,8 @@ pub(super) const COMMAND: Subcommand = Subcommand::of::<Drop>();
 impl Run for Drop {
     fn run(&self) -> Result<ExitCode, Error> {
         let (data, target) = (self.data.dir(), self.to.dir(&self.data)?);
+        let made = target.root().create_dir_all();
+        made.map_err(|source| Error::file(target.path(), source))?;
         let _locks = lock::work_on(&[&data, &target])?;
         let truth = self.truth.as_deref().map(Truth::read).transpose()?;
         stages::recorded_messages(&data)?;

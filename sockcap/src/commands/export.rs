@@ -120,9 +120,11 @@ impl Export {
     fn write(&self, exporter: &dyn Exporter) -> Result<Option<TraceCount>, Error> {
         let path = self.to.output.as_deref();
         let mut target = Target::try_out(path)?;
-        let _locks = lock::work_on(&[&self.data.dir()])?;
+        let locks = lock::work_on(&[&self.data.dir()])?;
         let shown = self.source.of(&self.data)?;
         let aliases = self.ready(exporter.needs(), &shown)?;
+        // Whoever reads standard output may wait for the lock.
+        let _locks = path.is_some().then_some(locks);
         let source = Source { data: &shown.data, aliases: &aliases, progress: &Terminal::new() };
         let name = target.name().to_owned();
         let mut writer = BufWriter::new(&mut target);

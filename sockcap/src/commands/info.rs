@@ -66,7 +66,7 @@ pub(super) const COMMAND: Subcommand = Subcommand::of::<Info>();
 
 impl Run for Info {
     fn run(&self) -> Result<ExitCode, Error> {
-        let _locks = lock::work_on(&[&self.data.dir()])?;
+        let locks = lock::work_on(&[&self.data.dir()])?;
         let shown = self.source.of(&self.data)?;
         let data = shown.whole.clone();
         let aliases = stages::aliases(&data, self.aliases.as_deref())?;
@@ -74,6 +74,8 @@ impl Run for Info {
         own_logs::tell_left_out(&data)?;
         snippets_left::warn(&data)?;
         tidy::tidy(&data, &own);
+        // What is read from here on is whole at any moment, and its reader may take long.
+        drop(locks);
         let imports = data.imported()?;
         let has_logs = !data.logs()?.is_empty();
         let spans = Spans::read(&shown.spans())?;

@@ -108,7 +108,9 @@ impl Run for Record {
                 return Err(Error::Unseen(unseen.clone(), way_out(self, &unseen)));
             } else {
                 let way_out = way_out(self, &unseen);
-                tell!("sockcap: warning: {unseen}{way_out}");
+                let (end, commands) = way_out.split_once('\n').unwrap_or((&way_out, ""));
+                tell!("sockcap: warning: {unseen}{end}");
+                commands.lines().for_each(|command| tell!("{command}"));
                 is_unseen = true;
             }
         }

@@ -101,7 +101,7 @@ pub(super) const COMMAND: Subcommand = Subcommand::of::<Report>();
 
 impl Run for Report {
     fn run(&self) -> Result<ExitCode, Error> {
-        let _locks = lock::work_on(&[&self.data.dir()])?;
+        let locks = lock::work_on(&[&self.data.dir()])?;
         let shown = self.source.of(&self.data)?;
         let data = &shown.data;
         snippets_left::warn(&shown.whole)?;
@@ -149,6 +149,8 @@ impl Run for Report {
             }
             Ok(()) => {}
         }
+        // The rest is in memory, and whoever reads it may take long or wait for the lock.
+        drop(locks);
         if self.json {
             let mut out = output::machine();
             Json.write(&report, &Options { limit: None, ..options }, &mut out)?;

@@ -35,13 +35,15 @@ impl Run for Requests {
         }
         let path = self.output.as_deref();
         let mut target = Target::try_out(path)?;
-        let _locks = lock::work_on(&[&self.data.dir()])?;
+        let locks = lock::work_on(&[&self.data.dir()])?;
         let given = Given::of(self)?;
         let mut names = Names::default();
         let written: Vec<u8> = match self.request {
             Some(number) => one_request::of(&given, number, self.json, &mut names)?,
             None => self.all(&given, &mut names, path)?,
         };
+        // Whoever reads it may wait for the lock.
+        drop(locks);
         let mut out = Printed::unless(self.json || self.format.is_some(), &mut target);
         let done = out.write_all(&written).and_then(|()| out.flush());
         done.map_err(|source| target.refused(source))?;

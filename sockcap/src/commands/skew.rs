@@ -56,6 +56,8 @@ pub(super) const COMMAND: Subcommand = Subcommand::of::<Skew>();
 impl Run for Skew {
     fn run(&self) -> Result<ExitCode, Error> {
         let (data, target) = (self.data.dir(), self.to.dir(&self.data)?);
+        let made = target.root().create_dir_all();
+        made.map_err(|source| Error::file(target.path(), source))?;
         let _locks = lock::work_on(&[&data, &target])?;
         stages::recorded_messages(&data)?;
         let trace = MessageTrace::read(data.messages(), data.nodes())?;

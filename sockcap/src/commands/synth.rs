@@ -61,7 +61,7 @@ pub(super) const COMMAND: Subcommand = Subcommand::of::<Synth>();
 impl Run for Synth {
     fn run(&self) -> Result<ExitCode, Error> {
         let data = self.data.dir();
-        let _locks = lock::work_on(&[&data])?;
+        let _locks = lock::make_and_work_on(&data)?;
         let path = Path::new(&self.config);
         if let Some(config) = operations_config(&self.config, path)? {
             return self.make_operations(config, &data);

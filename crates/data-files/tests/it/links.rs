@@ -173,7 +173,9 @@ fn what_a_killed_command_was_writing_is_removed_and_nothing_else() {
     let secret = place.path().join("elsewhere/secret");
     symlink(&secret, place.path().join("data/y.unfinished-0123456789abcdef")).unwrap();
     let written = data.join("z").create().unwrap();
-    data.remove_unfinished();
+    data.remove_unfinished(Some("other".as_ref()));
+    assert!(data.join(stale).exists());
+    data.remove_unfinished(None);
     assert!(!data.join(stale).exists());
     assert!(data.join("x.unfinished-mine").exists());
     assert!(data.join("y.unfinished-0123456789abcdef").exists());

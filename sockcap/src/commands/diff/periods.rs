@@ -106,14 +106,14 @@ pub(super) struct Periods {
     cuts: [(Option<i64>, Option<i64>); 2],
     names: [String; 2],
     directories: Vec<DataDir>,
-    _locks: Locks,
+    locks: Option<Locks>,
 }
 
 impl Periods {
     /// The periods that the user named. What is missing in their directories is made.
     pub(super) fn of(of: &PeriodArguments) -> Result<Periods, Error> {
         if let (Some(before), Some(after)) = (&of.before_directory, &of.after_directory) {
-            let _locks = lock::work_on(&[&DataDir::new(before), &DataDir::new(after)])?;
+            let locks = lock::work_on(&[&DataDir::new(before), &DataDir::new(after)])?;
             let (mut tables, mut names, mut directories) = (Vec::new(), Vec::new(), Vec::new());
             for directory in [before, after] {
                 let shown = of.source.shown(DataDir::new(directory))?;
@@ -124,9 +124,15 @@ impl Periods {
             }
             let [first, second] = <[String; 2]>::try_from(names).unwrap_or_default();
             let names = [first, second];
-            return Ok(Periods { tables, cuts: [(None, None); 2], names, directories, _locks });
+            return Ok(Periods {
+                tables,
+                cuts: [(None, None); 2],
+                names,
+                directories,
+                locks: Some(locks),
+            });
         }
-        let _locks = lock::work_on(&[&of.data.dir()])?;
+        let locks = lock::work_on(&[&of.data.dir()])?;
         let shown = of.source.of(&of.data)?;
         let (requests, directory) = open(&shown, of.aliases.as_ref())?;
         let Some((first, last)) = requests.begins(|_| true)? else {
@@ -166,7 +172,18 @@ impl Periods {
                 return Err(Error::Usage(why));
             }
         }
-        Ok(Periods { tables: vec![requests], cuts, names, directories: vec![directory], _locks })
+        Ok(Periods {
+            tables: vec![requests],
+            cuts,
+            names,
+            directories: vec![directory],
+            locks: Some(locks),
+        })
+    }
+
+    /// Lets other commands work on the directories.
+    pub(super) fn unlock(&mut self) {
+        self.locks = None;
     }
 
     /// Both, in order.

@@ -169,11 +169,12 @@ fn recording(asked: &Requests) -> Result<(), Error> {
     let mut before = None;
     loop {
         let data = asked.data.dir();
-        let _locks = lock::work_on(&[&data])?;
+        let locks = lock::work_on(&[&data])?;
         let logs = data.logs()?;
         let size: u64 =
             logs.iter().filter_map(|log| log.metadata().ok()).map(|log| log.len()).sum();
         if before == Some(size) {
+            drop(locks);
             sleep(PAUSE);
             continue;
         }
@@ -187,6 +188,7 @@ fn recording(asked: &Requests) -> Result<(), Error> {
             taken(found, names, &mut workload, &mut newest)
         })?;
         let answer = Answer::of(outcome, workload.finish(&names));
+        drop(locks);
         let mut out = output::text();
         for line in &newest {
             writeln!(out, "{line}")?;
