@@ -109,6 +109,84 @@ static void *view_of_thread(void *unused) {
     return unused;
 }
 
+static int is_blocked(void) {
+    sigset_t mask;
+    sigprocmask(SIG_BLOCK, 0, &mask);
+    return sigismember(&mask, SIGBUS);
+}
+
+/* A thread that begins with a mask, and whose first message comes late. */
+static void *view_of_late_thread(void *where) {
+    printf("%s: at first %d", (char *)where, is_blocked());
+    talk(1);
+    printf(", then %d", is_blocked());
+    if (is_blocked()) {
+        sigset_t bus;
+        int which = 0;
+        sigemptyset(&bus), sigaddset(&bus, SIGBUS);
+        pthread_kill(pthread_self(), SIGBUS);
+        int result = sigwait(&bus, &which);
+        printf(", waited %d %d", result, which);
+    }
+    printf("\n");
+    return 0;
+}
+
+/* A thread that blocks the signal before its first message, by a call of each kind. */
+static void *view_of_blocking_thread(void *which) {
+    sigset_t all;
+    sigfillset(&all);
+    if (which)
+        pthread_sigmask(SIG_SETMASK, &all, 0);
+    else
+        sigprocmask(SIG_BLOCK, &all, 0);
+    return view_of_late_thread("blocking");
+}
+
+static void join_new(void *(*entry)(void *), void *argument, const sigset_t *mask) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    pthread_attr_init(&attributes);
+    if (mask)
+        pthread_attr_setsigmask_np(&attributes, mask);
+    pthread_create(&thread, &attributes, entry, argument);
+    pthread_join(thread, 0);
+}
+
+/* Masks that threads and children begin with. */
+static void view_of_heirs(void) {
+    sigset_t all, none, old;
+    sigfillset(&all), sigemptyset(&none);
+    join_new(view_of_blocking_thread, 0, 0), join_new(view_of_blocking_thread, &all, 0);
+    join_new(view_of_late_thread, "with a mask", &all);
+    fflush(stdout);
+    /* It has no log when it blocks the signal, but the guard. */
+    if (!fork()) {
+        view_of_blocking_thread(0);
+        exit(0);
+    }
+    wait(0);
+    pthread_sigmask(SIG_BLOCK, &all, &old);
+    join_new(view_of_late_thread, "heir", 0);
+    join_new(view_of_late_thread, "without a mask", &none);
+    fflush(stdout);
+    /* Twice, as the second is the child of one whose own mask was let through anew. */
+    if (!fork()) {
+        view_of_late_thread("child");
+        fflush(stdout);
+        if (!fork()) {
+            join_new(view_of_late_thread, "heir in a child", 0);
+            view_of_late_thread("child of a child");
+            exit(0);
+        }
+        wait(0);
+        exit(0);
+    }
+    wait(0);
+    pthread_sigmask(SIG_SETMASK, &old, &all);
+    printf("here %d, behind %d\n", sigismember(&all, SIGBUS), is_blocked());
+}
+
 static void view(void) {
     struct sigaction action, full;
     sigaction(SIGBUS, 0, &action), print("at first", &action);
@@ -152,6 +230,7 @@ static void view(void) {
     pthread_t thread;
     pthread_create(&thread, 0, view_of_thread, 0);
     pthread_join(thread, 0);
+    view_of_heirs();
     /* A signal that is blocked is waited for. */
     sigset_t bus;
     int which = 0;

@@ -156,6 +156,20 @@ def talks():
         f">POST /login HTTP/1.1\r\nHost: shop\r\nContent-Length: 31\r\n\r\nuser={secret()}&pw={secret(length=8)}",
         f"<HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: {secret()}\r\nContent-Length: 0\r\n\r\n",
     ]
+    yield "http, passwords in targets", lambda: [
+        text for method in ("GET", "POST", "PUT", "HEAD", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT")
+        for scheme in ("http", "https") for user in (secret(), f"7{secret()}", "4711")
+        for behind in ("/", "/cart", f"/cart?{secret()}", f"/cart;id={secret()}/item")
+        for text in (f">{method} {scheme}://{user}:{mixed()}@shop{behind} HTTP/1.1\r\nHost: shop\r\n\r\n",
+                     "<HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+    ]
+    yield "http, other targets", lambda: [
+        text for target in (
+            f"GET /cart;jsessionid={mixed()}", f"POST /cart;a={secret()};b={digits()}/item;{secret()}?{secret()}", f"CONNECT alice:{secret()}@shop:443",
+            f"CONNECT alice:9{secret()}@shop:443", f"CONNECT 4711:9{secret()}@shop:443", f"GET  http://alice:{secret()}@shop/", f"GET svn+ssh://alice:{secret()}@shop/",
+            f"GET alice_b:{secret()}@shop/")
+        for text in (f">{target} HTTP/1.1\r\nHost: shop\r\n\r\n", "<HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+    ]
     yield "http2", lambda: [
         b">PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b"") + frame(
             1, 5, 1, b"\x82\x87" + hpack(":path", f"/cart?token={secret()}") + hpack("authorization", f"Bearer {mixed()}")
@@ -164,6 +178,8 @@ def talks():
         b">" + frame(1, 5, 3, b"\x82\x87\x04" + bytes([22]) + f"/cart?{secret(length=16)}".encode()
                      + b"\x0f\x08" + bytes([16]) + mixed().encode()),
         b"<" + frame(1, 4, 3, b"\x88") + frame(0, 1, 3, secret().encode()),
+        b">" + frame(1, 5, 5, b"\x82\x87" + hpack(":path", f"/cart;jsessionid={mixed()}/item;{secret()}?{secret()}")),
+        b"<" + frame(1, 5, 5, b"\x88"),
     ]
     yield "redis", lambda: [
         b">" + resp("AUTH", secret()), "<+OK\r\n", b">" + resp("HELLO", "3", "AUTH", secret(), mixed()),
@@ -264,6 +280,8 @@ def talks():
     yield "sip", lambda: [
         f'>REGISTER sip:{secret()}@shop SIP/2.0\r\nAuthorization: Digest response="{mixed()}"\r\nContent-Length: 0\r\n\r\n',
         f"<SIP/2.0 401 Unauthorized\r\nWWW-Authenticate: {mixed()}\r\nContent-Length: 0\r\n\r\n",
+        f">INVITE sip:4711:{secret()}@pbx SIP/2.0\r\nContent-Length: 0\r\n\r\n", "<SIP/2.0 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+        f">INVITE sip:a/{secret()}?b:{secret()}@pbx SIP/2.0\r\nContent-Length: 0\r\n\r\n", "<SIP/2.0 404 Not Found\r\nContent-Length: 0\r\n\r\n",
     ]
     yield "irc", lambda: [f">PASS {secret()}\r\nNICK {secret()}\r\nOPER {secret()} {secret()}\r\n", f"<:a 001 {secret()}\r\n", f">PRIVMSG a :{secret()}\r\n"]
     yield "xmpp", lambda: [f"><auth mechanism='PLAIN'>{b64('', secret(), secret())}</auth>", f"<<challenge>{b64(secret())}</challenge>", f">{b64(secret())}"]
@@ -289,6 +307,8 @@ def sent(text):
 
 def say(peer, is_client, said, size):
     """One end of a conversation: what is the other's is received, and what is its own is sent."""
+    # Parts are not held back until those before them are acknowledged.
+    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     for text in said:
         text = sent(text)
         speaker, text = text[:1], text[1:]

@@ -6,13 +6,16 @@
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr;
-use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicPtr};
 
-use libc::{Dl_info, pthread_mutex_t, pthread_mutexattr_t};
+use libc::{Dl_info, pthread_mutex_t, pthread_mutexattr_t, sigset_t};
 
 use super::c_name::c_name;
 use super::objects;
+
+/// Whether all functions were looked for. From then on the linker's list changes, in any thread.
+static ARE_FOUND: AtomicBool = AtomicBool::new(false);
 
 /// Function of libc or of the dynamic linker, by name.
 struct OwnFunction {
@@ -27,11 +30,13 @@ impl OwnFunction {
 
     /// Address of the function; null where libc has none.
     ///
-    /// Before glibc 2.34, a program without threads or without plug-ins lacks some. It may load
-    /// what has them later, so they are looked for again.
+    /// It is looked for while the library is loaded alone, maybe by a hook that is called before
+    /// (another library's constructor ran first). Before glibc 2.34, a program without threads or
+    /// without plug-ins lacks some; it does without them, even if it loads what has them later:
+    /// another thread may be closing a library, and with it a part of the list, at that time.
     fn address(&self) -> *mut c_void {
         let address = self.address.load(Relaxed);
-        if address.is_null() { self.find() } else { address }
+        if address.is_null() && !ARE_FOUND.load(Relaxed) { self.find() } else { address }
     }
 
     /// Finds the function. Without libc, none of these is there.
@@ -63,6 +68,7 @@ macro_rules! own {
         /// Finds all functions.
         pub(super) fn find_all() {
             $(_ = $name();)*
+            ARE_FOUND.store(true, Relaxed);
         }
     };
 }
@@ -77,6 +83,7 @@ own! {
     on_exit(extern "C" fn(c_int, *mut c_void), *mut c_void) -> c_int;
     pthread_key_create(*mut c_uint, unsafe extern "C" fn(*mut c_void)) -> c_int;
     pthread_setspecific(c_uint, *const c_void) -> c_int;
+    pthread_attr_getsigmask_np(*const c_void, *mut sigset_t) -> c_int;
     pthread_mutexattr_init(*mut pthread_mutexattr_t) -> c_int;
     pthread_mutexattr_settype(*mut pthread_mutexattr_t, c_int) -> c_int;
     pthread_mutex_init(*mut pthread_mutex_t, *const pthread_mutexattr_t) -> c_int;

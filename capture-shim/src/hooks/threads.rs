@@ -4,13 +4,17 @@
 //! small table of slots, from which the new thread fetches where it really begins. It keeps the
 //! creator's id to itself until it logs something, so a thread that has nothing to do with sockets
 //! takes no room in the log.
+//!
+//! A thread begins with its creator's mask of signals, so it is told the same way what only the
+//! creator knows of that: whether the program has SIGBUS blocked (`log/guard.rs`).
 
 use core::ffi::{c_int, c_void};
+use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicPtr, AtomicU32};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
 
-use crate::c_library::types;
-use crate::log::{self, Standing};
+use crate::c_library::{linker, types};
+use crate::log::{self, Standing, guard};
 use crate::platform::identity;
 use crate::state::thread;
 use crate::tuning::MAX_BEGINNINGS;
@@ -20,6 +24,8 @@ struct Slot {
     creator: AtomicU32,
     entry: AtomicPtr<c_void>,
     argument: AtomicPtr<c_void>,
+    /// Whether it begins with SIGBUS blocked, as far as the program knows.
+    is_blocked: AtomicBool,
 }
 
 /// Slots of threads that have not begun yet.
@@ -28,6 +34,7 @@ static BEGINNINGS: [Slot; MAX_BEGINNINGS] = [const {
         creator: AtomicU32::new(0),
         entry: AtomicPtr::new(core::ptr::null_mut()),
         argument: AtomicPtr::new(core::ptr::null_mut()),
+        is_blocked: AtomicBool::new(false),
     }
 }; MAX_BEGINNINGS];
 
@@ -50,6 +57,9 @@ pub(crate) unsafe fn pthread_create(
         // SAFETY: the program's own call.
         return unsafe { real(thread, attributes, entry, argument) };
     };
+    // SAFETY: the program's own attributes.
+    let is_blocked = guard::is_on() && guard::is_blocked() && !unsafe { has_own_mask(attributes) };
+    slot.is_blocked.store(is_blocked, Relaxed);
     slot.entry.store(entry, Relaxed);
     slot.argument.store(argument, Release);
     let begin = begin as *mut c_void;
@@ -60,6 +70,18 @@ pub(crate) unsafe fn pthread_create(
         slot.creator.store(0, Release); // There is no thread that would.
     }
     result
+}
+
+/// Whether the attributes of a new thread have a mask of signals, with which it begins in the place
+/// of its creator's.
+///
+/// # Safety
+/// Null, or attributes of a thread.
+unsafe fn has_own_mask(attributes: *const c_void) -> bool {
+    let Some(get) = linker::pthread_attr_getsigmask_np() else { return false };
+    let mut mask = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: as the caller says; libc writes the mask where there is one.
+    !attributes.is_null() && unsafe { get(attributes, mask.as_mut_ptr()) } == 0
 }
 
 /// Frees all slots: in a child, which has none of the threads that would come for them.
@@ -84,12 +106,17 @@ struct Beginning {
     argument: *mut c_void,
 }
 
-/// Remembers the creator of a new thread and frees the slot. It is the first that the thread does.
+/// Remembers what the creator of a new thread knows, and frees the slot. It is the first that the
+/// thread does.
 unsafe extern "C" fn arrive(slot: &Slot) -> Beginning {
     let argument = slot.argument.load(Acquire);
     let entry = slot.entry.load(Relaxed);
+    let is_blocked = slot.is_blocked.load(Relaxed);
     let creator = slot.creator.swap(0, AcqRel);
     thread::current().creator.store(creator, Relaxed);
+    if is_blocked {
+        guard::begin_blocked();
+    }
     Beginning { entry, argument }
 }
 

@@ -80,10 +80,13 @@ pub(crate) fn note_mask(signal: c_int, is_masking: bool) {
 
 /// Lets faults of the calling thread reach the guard: where SIGBUS is blocked, they end the
 /// process.
+///
+/// It may have been let through before, and only the thread's mark tells that the program has it
+/// blocked: by a change of the mask before the thread's first record, by the thread that has
+/// started this one, or by the thread of the parent that this one is a copy of.
 pub(crate) fn begin_thread() {
-    if is_on() {
-        let before = raw::change_mask(libc::SIG_UNBLOCK, BIT);
-        thread::current().say_blocked(before & BIT != 0);
+    if is_on() && raw::change_mask(libc::SIG_UNBLOCK, BIT) & BIT != 0 {
+        thread::current().say_blocked(true);
     }
 }
 
@@ -116,6 +119,11 @@ pub(crate) fn mask_changed(is_blocked: bool) {
 /// Whether the calling thread has blocked SIGBUS, as far as the program knows.
 pub(crate) fn is_blocked() -> bool {
     thread::current().has_blocked()
+}
+
+/// Takes note that a new thread begins with the mask of one that has blocked SIGBUS.
+pub(crate) fn begin_blocked() {
+    thread::current().say_blocked(true);
 }
 
 /// Takes the action that is in force for the program's own, and puts the guard in its place. A

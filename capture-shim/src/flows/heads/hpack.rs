@@ -261,12 +261,16 @@ impl Blocks {
                             }
                         }
                     } else if self.may_have_query {
-                        let value = bytes.get(at..at + length).unwrap_or(&[]);
-                        let kept = query.plain(value);
-                        if kept < length {
-                            put(given, at + kept, sink);
-                            sink.blank(length - kept);
-                            given = at + length;
+                        let (mut index, end) = (at, at + length);
+                        while index < end {
+                            let (kept, others) = query.plain(bytes.get(index..end).unwrap_or(&[]));
+                            index += kept;
+                            if others > 0 {
+                                put(given, index, sink);
+                                sink.blank(others);
+                                index += others;
+                                given = index;
+                            }
                         }
                     }
                     at += length;

@@ -1,18 +1,27 @@
-//! Bytes of a text, found eight at a time: the marks in front of queries, and spaces.
+//! Bytes of a text, found eight at a time: the marks in front of what may be a token, and
+//! spaces.
 
-/// Index of the first question mark of a text.
+/// Index of the first mark behind which a query or parameters may have somebody's token: `?`, `;`.
 #[inline(always)]
-pub(super) fn question_mark(text: &[u8]) -> Option<usize> {
-    index_of::<b'?'>(text)
+pub(super) fn token_mark(text: &[u8]) -> Option<usize> {
+    // They differ in one bit.
+    index_of_any::<b'?', { b'?' ^ b';' }>(text)
 }
 
 /// Index of the first `BYTE` of a text.
 #[inline(always)]
 pub(super) fn index_of<const BYTE: u8>(text: &[u8]) -> Option<usize> {
+    index_of_any::<BYTE, 0>(text)
+}
+
+/// Index of the first byte of a text that is `BYTE` but for the bits `EITHER`, which `BYTE` has.
+#[inline(always)]
+fn index_of_any<const BYTE: u8, const EITHER: u8>(text: &[u8]) -> Option<usize> {
     let marks = const { u64::from_le_bytes([BYTE; 8]) };
+    let either = const { u64::from_le_bytes([EITHER; 8]) };
     const LOW: u64 = 0x0101_0101_0101_0101;
     let found = |bytes: &[u8; 8]| {
-        let other = u64::from_le_bytes(*bytes) ^ marks;
+        let other = (u64::from_le_bytes(*bytes) | either) ^ marks;
         // The lowest bit that is set is that of the first mark.
         other.wrapping_sub(LOW) & !other & (LOW << 7)
     };
@@ -31,6 +40,6 @@ pub(super) fn index_of<const BYTE: u8>(text: &[u8]) -> Option<usize> {
             (marks != 0).then(|| text.len() - 8 + index(marks))
         }
         Some(_) => None,
-        None => text.iter().position(|byte| *byte == BYTE),
+        None => text.iter().position(|byte| *byte | EITHER == BYTE),
     }
 }

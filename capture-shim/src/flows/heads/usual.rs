@@ -6,7 +6,7 @@ use super::behind::{Behind, Facts};
 use super::conversation::Conversation;
 use super::fields::{Field, is_end, is_left_out, named, whole_word};
 use super::lines::FirstLine;
-use super::marks::{index_of, question_mark};
+use super::marks::{index_of, token_mark};
 use super::newlines::Newlines;
 use super::pieces::Pieces;
 use crate::tuning::{MAX_FIRST_LINE_BYTES, MAX_KEPT_LINES_BYTES};
@@ -64,23 +64,22 @@ struct Kept<'head> {
 
 impl Kept<'_> {
     /// Leaves the query out of a usual first line. `None` where the target begins otherwise than
-    /// with a path.
+    /// with a path, as there may be a user's password in front of it, or the path has parameters.
     #[inline(always)]
     fn leave_out_query(&mut self, line: &[u8]) -> Option<()> {
         if line.starts_with(b"HTTP/") {
             return Some(());
         }
-        let Some(query) = question_mark(line) else {
-            // With a scheme there may be a user's password in front of a host's name.
-            let has_scheme = line.get(3..10).is_some_and(|start| start.contains(&b':'));
-            return (!has_scheme).then_some(());
-        };
         // Methods are known, and so is the version behind the last space.
-        let path = 1 + index_of::<b' '>(line.get(..query)?)?;
+        let target = 1 + index_of::<b' '>(line)?;
+        let first = line.get(target);
+        let Some(query) = token_mark(line) else {
+            return matches!(first, Some(b'/' | b'*')).then_some(());
+        };
         let end = line.len() - usize::from(line.last() == Some(&b'\r')) - VERSION.len();
         // A query may have spaces, by mistake, and what looks like a version.
         let is_one_word = index_of::<b' '>(line.get(query..end)?).is_none();
-        if line.get(path) != Some(&b'/') || !is_one_word {
+        if first != Some(&b'/') || line.get(query) != Some(&b'?') || !is_one_word {
             return None;
         }
         self.pieces.push(0..query + 1);

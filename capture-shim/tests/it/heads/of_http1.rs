@@ -174,6 +174,75 @@ fn strange_heads() {
     }
 }
 
+/// What is kept of a request with that first line, in one buffer or in parts of it.
+fn kept_line(line: &str, size: usize) -> String {
+    let mut talk = Talk::new();
+    talk.say_parts(Client, format!("{line}\r\nHost: shop\r\n\r\n").as_bytes(), size);
+    let [head] = &talk.http1(Client)[..] else { panic!("{line}: {:?}", talk.kept) };
+    head.lines().next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn passwords_in_targets_are_left_out() {
+    let methods = ["GET", "POST", "PUT", "HEAD", "DELETE", "PATCH", "OPTIONS", "CONNECT", "BREW"];
+    for method in methods {
+        for user in ["alice:SECRET", "7alice:SECRET", "4711:9SECRET", "9SECRET", "SECRET"] {
+            for scheme in ["http", "https"] {
+                for (behind, kept) in [("", ""), ("/cart", "/cart"), ("/cart?SECRET", "/cart?")] {
+                    let line = format!("{method} {scheme}://{user}@shop{behind} HTTP/1.1");
+                    let kept = format!("{method} {scheme}://{kept} HTTP/1.1");
+                    assert_eq!(kept_line(&line, 1000), kept, "{line}");
+                    // In parts a method has to be known.
+                    for size in [1, 7, 30, 50].into_iter().filter(|_| method != "BREW") {
+                        let kept = kept_line(&line, size);
+                        assert!(!kept.contains("SECRET"), "{line}, in parts of {size}: {kept}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn targets_keep_what_is_no_secret() {
+    for (target, kept) in [
+        ("CONNECT shop:443", "CONNECT shop:443"),
+        ("CONNECT 10.0.0.1:8443", "CONNECT 10.0.0.1:8443"),
+        ("CONNECT my_shop-1.test:80", "CONNECT my_shop-1.test:80"),
+        ("CONNECT alice:9SECRET@host:443", "CONNECT alice:9"),
+        ("CONNECT alice:SECRET@host:443", "CONNECT alice:"),
+        ("CONNECT a%20b:SECRET@host:443", "CONNECT a"),
+        ("CONNECT a:123456789@host:443", "CONNECT a:12345"),
+        ("LOCK shop:9SECRET@host:443", "LOCK shop:"),
+        ("INVITE sip:4711:SECRET@pbx", "INVITE sip:"),
+        ("INVITE sip:a/b?c:SECRET@pbx", "INVITE sip:"),
+        ("REGISTER sips:SECRET@pbx", "REGISTER sips:"),
+        ("GET svn+ssh://alice:SECRET@shop/a", "GET svn+ssh:///a"),
+        ("GET h2c://alice:SECRET@shop/a", "GET h2c:///a"),
+        ("GET a_b:SECRET@shop/SECRET", "GET a"),
+        ("GET  http://alice:SECRET@shop/a?SECRET", "GET  http:///a?"),
+        ("OPTIONS *", "OPTIONS *"),
+        ("GET /a:b@c", "GET /a:b@c"),
+        ("GET /cart;jsessionid=SECRET", "GET /cart;"),
+        ("GET /cart;jsessionid=SECRET?SECRET", "GET /cart;?"),
+        ("GET /cart;a=SECRET;b=SECRET/7;SECRET/item", "GET /cart;/7;/item"),
+        ("PUT http://alice:SECRET@shop/cart;SECRET", "PUT http:///cart;"),
+        ("GET /cart?a;SECRET", "GET /cart?"),
+    ] {
+        for version in ["HTTP/1.1", "SIP/2.0"] {
+            let line = format!("{target} {version}");
+            // Behind a query no version but that of HTTP is told from a space.
+            let is_told = version == "HTTP/1.1" || !kept.contains('?');
+            let expected = format!("{kept} {}", if is_told { version } else { "" });
+            assert_eq!(kept_line(&line, 1000), expected, "{line}");
+            // Of longer lines in parts less is kept.
+            for size in [1, 7, 16].into_iter().filter(|_| line.len() < 39) {
+                assert_eq!(kept_line(&line, size), expected, "{line}, in parts of {size}");
+            }
+        }
+    }
+}
+
 #[test]
 fn long_heads_are_cut_and_what_follows_is_found() {
     let long = "x".repeat(100_000);

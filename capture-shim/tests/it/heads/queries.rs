@@ -4,7 +4,7 @@ use super::talk::By::Client;
 use super::talk::Talk;
 
 /// Huffman's codes of some bytes and their lengths in bits (RFC 7541, appendix B).
-const CODES: [(u8, u32, u32); 14] = [
+const CODES: [(u8, u32, u32); 15] = [
     (b'/', 0x18, 6),
     (b'a', 0x3, 5),
     (b'c', 0x4, 5),
@@ -17,6 +17,7 @@ const CODES: [(u8, u32, u32); 14] = [
     (b'=', 0x20, 6),
     (b'X', 0xfc, 8),
     (b'*', 0xf9, 8),
+    (b';', 0xfb, 8),
     (b'?', 0x3fc, 10),
     (b'@', 0x1ffa, 13),
 ];
@@ -90,5 +91,23 @@ fn the_query_of_a_path_is_blanked_bit_by_bit() {
             assert_eq!(kept(path.as_bytes(), false), path.as_bytes());
             assert_eq!(decoded(&kept(&coded(path), true)), path);
         }
+    }
+}
+
+#[test]
+fn parameters_of_a_path_are_blanked() {
+    for (said, expected) in [
+        ("/cart;", "/cart;"),
+        ("/cart;task=XXX", "/cart;********"),
+        ("/cart;task=XXX;a=X/rest", "/cart;************/rest"),
+        ("/a;XX/rest;XX?a=c;X/a", "/a;**/rest;**?*******"),
+        ("/a;XX?;/", "/a;**?**"),
+    ] {
+        assert_eq!(String::from_utf8(kept(said.as_bytes(), false)).unwrap(), expected);
+        // A slash behind blank bits could not be where it was.
+        let path = said.split_once(';').unwrap().0;
+        let told = decoded(&kept(&coded(said), true));
+        let rest = told.strip_prefix(&format!("{path};")).unwrap_or_else(|| panic!("{told}"));
+        assert!(rest.bytes().all(|byte| byte == b'*'), "{told}");
     }
 }

@@ -107,8 +107,11 @@ fn a_service_is_recorded_by_the_drop_in_of_the_page() {
     let said = |name: &str| fs::read_to_string(data.join(name)).unwrap_or_default();
     assert!(status.success(), "{status}: {}", said("client"));
     assert_eq!(said("said"), "");
-    let output =
-        Command::new(sockcap()).args(["info", "--all-users", "--json", "-d"]).arg(&data).output().unwrap();
+    let output = Command::new(sockcap())
+        .args(["info", "--all-users", "--json", "-d"])
+        .arg(&data)
+        .output()
+        .unwrap();
     let info: serde_json::Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
     let processes = info["processes"].as_array().unwrap();

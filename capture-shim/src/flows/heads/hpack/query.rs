@@ -1,10 +1,12 @@
 //! Queries in values of HTTP/2: what is behind a question mark is blanked, as its tokens are nobody
-//! else's.
+//! else's, and so are parameters behind a semicolon, up to the next slash.
 //!
 //! Of a value in Huffman's code the bits in front of the query stay. Behind it stand others in its
-//! place that are such a code, too, so that a reader finds a value of the same length.
+//! place that are such a code, too, so that a reader finds a value of the same length. Behind
+//! parameters nothing is kept of it: a slash could not be where it was, as what stands in front of
+//! it has passed before it is known where that ends.
 
-use super::super::marks::question_mark;
+use super::super::marks::token_mark;
 use super::super::sink::BLANK;
 
 /// Lengths of Huffman's codes up to the longest that a path has, in bits, each with the first code
@@ -22,8 +24,8 @@ const CODES: [(u32, u32); 10] = [
     (15, 0x7fff),
 ];
 
-/// Code of the question mark, of ten bits.
-const MARK: u32 = 0x3fc;
+/// Codes of the question mark and of the semicolon, each with its length in bits.
+const MARKS: [(u32, u32); 2] = [(10, 0x3fc), (8, 0xfb)];
 
 /// Code of [`BLANK`], of eight bits.
 const BLANK_CODE: u8 = 0xf9;
@@ -40,21 +42,26 @@ pub(in super::super) struct Query {
     /// Number of bits of the byte in which the query began that are behind its beginning.
     rest: u32,
     has_begun: bool,
+    /// Whether parameters are passing, in front of a query.
+    is_parameter: bool,
 }
 
 impl Query {
-    /// Goes on with bytes that are not coded. Returns how many of them are kept.
-    pub(super) fn plain(&mut self, value: &[u8]) -> usize {
+    /// Goes on with bytes that are not coded. Returns how many of the first ones are kept, and how
+    /// many of those behind them are blanked; with the rest it is to be asked again.
+    pub(super) fn plain(&mut self, value: &[u8]) -> (usize, usize) {
         if self.has_begun {
-            return 0;
+            return (0, value.len());
         }
-        match question_mark(value) {
-            Some(mark) => {
-                self.has_begun = true;
-                mark + 1
-            }
-            None => value.len(),
+        if core::mem::take(&mut self.is_parameter) {
+            let end = value.iter().position(|byte| matches!(byte, b'/' | b'?'));
+            self.is_parameter = end.is_none();
+            return (0, end.unwrap_or(value.len()));
         }
+        let Some(mark) = token_mark(value) else { return (value.len(), 0) };
+        self.has_begun = value.get(mark) == Some(&b'?');
+        self.is_parameter = !self.has_begun;
+        (mark + 1, 0)
     }
 
     /// Goes on with a byte of Huffman's code, which may be the last one of the value. Returns what
@@ -77,8 +84,8 @@ impl Query {
         byte & kept | behind & !kept
     }
 
-    /// Passes all whole codes. Whether a question mark was one of them; then as many bits are left
-    /// as there are behind it. What has a longer code is in no path, and counts as one.
+    /// Passes all whole codes. Whether a mark was one of them; then as many bits are left as there
+    /// are behind it. What has a longer code is in no path, and counts as one.
     fn finds_mark(&mut self) -> bool {
         'codes: loop {
             for (length, longer) in CODES {
@@ -89,7 +96,7 @@ impl Query {
                 if code < longer {
                     self.count -= length;
                     self.bits &= (1 << self.count) - 1;
-                    if (length, code) == (10, MARK) {
+                    if MARKS.contains(&(length, code)) {
                         return true;
                     }
                     continue 'codes;
@@ -119,13 +126,14 @@ fn low(count: u32) -> u8 {
     u8::MAX.unbounded_shr(8 - count.min(8))
 }
 
-/// Whether the value from `from` to `to` of a block, whose length is at `at`, has a query.
+/// Whether the value from `from` to `to` of a block, whose length is at `at`, has a query
+/// or parameters.
 #[inline(always)]
 pub(super) fn has_query(block: &[u8], at: usize, from: usize, to: usize) -> bool {
     let value = block.get(from..to).unwrap_or(&[]);
     match block.get(at) {
         Some(0x80..) => has_coded_query(value),
-        _ => question_mark(value).is_some(),
+        _ => token_mark(value).is_some(),
     }
 }
 
