@@ -82,7 +82,7 @@ impl DataPath {
         Ok(text)
     }
 
-    /// The whole file as text, if it has at most so many bytes.
+    /// The whole file as text, if it has at most `bytes` bytes.
     ///
     /// # Errors
     /// As those of [`DataPath::read_to_string`], and where it is larger.
@@ -190,8 +190,8 @@ impl DataPath {
     }
 }
 
-/// Whether the file is this process's user's. A lease of another user is not waited for: there could
-/// be one on each of many files.
+/// Whether the file is this process's user's. A lease of another user is not waited for: there
+/// could be one on each of many files.
 fn is_own(place: &Place) -> bool {
     let flags = COMMON | OFlags::PATH | OFlags::NOFOLLOW;
     openat(&place.directory, &place.name, flags, Mode::empty())
