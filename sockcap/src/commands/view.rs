@@ -1,8 +1,10 @@
 //! `sockcap view`: serves the page of a data directory to the browser of this machine, piece by
 //! piece, to whoever has the token of its address.
 
+mod redirect;
 mod token;
 
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 
@@ -21,9 +23,10 @@ use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::say;
 use crate::report_meta::{meta, rest};
-use crate::signals::stopped_by_signals;
+use crate::signals::stopped_by_signals_and_hangup;
 use crate::tuning::{INSTANCES_A_PIECE, MAX_PATTERNS_SHOWN};
 use crate::{lock, page, stages};
+use redirect::Redirect;
 use token::{Shown, Token};
 
 /// Where the page is unless the user says otherwise, so that a link leads to it the next time too.
@@ -94,16 +97,27 @@ impl Run for View {
         let url = format!("http://{address}/?{}", token.query());
         let patterns = chosen.patterns.len();
         let pages = Pages { address, token, frame, patterns, page, instances };
-        let stop = stopped_by_signals()?;
+        // What is opened in the browser is a file, which has to go, also with the terminal.
+        let stop = stopped_by_signals_and_hangup()?;
         say(&format!("{} is shown at {url} until Ctrl-C", shown.whole.path().display()));
-        if !self.no_browser
-            && let Err(error) = open::that_detached(&url)
-        {
-            say(&format!("no browser could be opened ({error}): open {url} in one"));
-        }
+        let redirect = (!self.no_browser).then(|| open_browser(&url));
         server.run(|request| pages.reply(request), &stop);
+        drop(redirect);
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Opens the page in the browser, by a file that is to be there as long as the page, or says why
+/// not.
+fn open_browser(url: &str) -> Option<Redirect> {
+    let redirect = Redirect::new(url).and_then(|redirect| {
+        open::that_detached(redirect.path())?;
+        Ok(redirect)
+    });
+    let failed = |error: &io::Error| {
+        say(&format!("no browser could be opened ({error}): open {url} in one"))
+    };
+    redirect.inspect_err(failed).ok()
 }
 
 /// Listens at the port that was asked for or, where none was, at ours or any other.

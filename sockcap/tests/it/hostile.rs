@@ -3,7 +3,8 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -43,9 +44,14 @@ impl Running {
     }
 
     /// All further lines, once it has ended.
-    fn end(mut self) -> Vec<String> {
+    fn end(self) -> Vec<String> {
+        self.end_by("-TERM")
+    }
+
+    /// The same, by this signal.
+    fn end_by(mut self, signal: &str) -> Vec<String> {
         let pid = self.child.id().to_string();
-        Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+        Command::new("kill").args([signal, &pid]).status().unwrap();
         self.child.wait().unwrap();
         self.lines.iter().collect()
     }
@@ -75,8 +81,8 @@ fn get(address: &str, path: &str, fields: &[&str]) -> (u16, String) {
     (status, answer)
 }
 
-#[test]
-fn the_page_is_for_whoever_started_it() {
+/// A directory with the data directory `made`.
+fn made() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let made = sockcap(&["synth", "children-0-2", "-d", "made", "--instances", "5"])
         .current_dir(directory.path())
@@ -84,6 +90,12 @@ fn the_page_is_for_whoever_started_it() {
         .output()
         .unwrap();
     assert!(made.status.success(), "{made:?}");
+    directory
+}
+
+#[test]
+fn the_page_is_for_whoever_started_it() {
+    let directory = made();
     let view = ["view", "-d", "made", "--no-browser", "--port", "0"];
     let view = Running::start(&mut sockcap(&view), directory.path());
     let url = view.told("is shown at http://");
@@ -118,6 +130,112 @@ fn the_page_is_for_whoever_started_it() {
         assert!(head.contains("Cache-Control: no-store") && !body.contains(token), "{head}");
     }
     drop(silent);
+}
+
+/// Writes down what it is started with: the program that opens files on a desktop, and the browser
+/// that this starts.
+const BROWSER: &str = r#"#!/bin/sh
+printf '%s\n' "$0" "$@" >> arguments
+case $0 in
+    *xdg-open) exec "$BROWSER" "$@" ;;
+    *) mv arguments all-arguments ;;
+esac
+"#;
+
+/// `sockcap view` with a stand-in for the browser, in an environment where the user has no other
+/// directories than `variables` say.
+fn view_with_browser(directory: &Path, variables: &[(&str, &str)]) -> Running {
+    let programs = directory.join("programs");
+    fs::create_dir_all(&programs).unwrap();
+    for name in ["xdg-open", "browser"] {
+        fs::write(programs.join(name), BROWSER).unwrap();
+        fs::set_permissions(programs.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let path = std::env::var("PATH").unwrap();
+    let mut command = sockcap(&["view", "-d", "made", "--port", "0"]);
+    command.env("PATH", format!("{}:{path}", programs.display()));
+    command.env("BROWSER", programs.join("browser"));
+    for name in ["HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "TMPDIR"] {
+        command.env_remove(name);
+    }
+    command.envs(variables.iter().map(|(name, place)| (name, directory.join(place))));
+    Running::start(&mut command, directory)
+}
+
+/// What `xdg-open` and the browser were started with, once both were.
+fn browser_arguments(directory: &Path) -> Vec<String> {
+    let path = directory.join("all-arguments");
+    for _ in 0..6000 {
+        if let Ok(text) = fs::read_to_string(&path) {
+            fs::remove_file(&path).unwrap();
+            return text.lines().map(str::to_owned).collect();
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("no browser was started");
+}
+
+#[test]
+fn the_browser_of_view_is_started_without_the_token() {
+    let directory = made();
+    let at = |place: &str| directory.path().join(place);
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o7777;
+    for (place, its_mode) in [
+        ("runtime", 0o700),
+        ("open-to-all", 0o777),
+        ("home/.local/share", 0o755),
+        ("data", 0o700),
+        ("tmp", 0o1777),
+    ] {
+        fs::create_dir_all(at(place)).unwrap();
+        fs::set_permissions(at(place), fs::Permissions::from_mode(its_mode)).unwrap();
+    }
+    let tmp = ("TMPDIR", "tmp");
+    let (home, data) = (("HOME", "home"), ("XDG_DATA_HOME", "data"));
+    for (variables, place, signal) in [
+        (&[tmp, home, ("XDG_RUNTIME_DIR", "runtime")][..], "runtime", "-TERM"),
+        // In a directory of all, others could put another file in its place.
+        (&[tmp, home, ("XDG_RUNTIME_DIR", "open-to-all")], "home/.local/share", "-INT"),
+        (&[tmp, home, data, ("XDG_RUNTIME_DIR", "none")], "data", "-HUP"),
+        (&[tmp, ("HOME", "none")], "tmp", "-TERM"),
+        (&[tmp], "tmp", "-HUP"),
+    ] {
+        let view = view_with_browser(directory.path(), variables);
+        let url = view.told("is shown at ");
+        let (_, token) = url.split_once("/?token=").expect("a token");
+        let arguments = browser_arguments(directory.path());
+        let [opener, file, browser, same_file] = &arguments[..] else { panic!("{arguments:?}") };
+        assert!(opener.ends_with("/xdg-open") && browser.ends_with("/browser"), "{arguments:?}");
+        assert!(!arguments.iter().any(|argument| argument.contains(token)), "{arguments:?}");
+        assert_eq!(file, same_file);
+        let file = PathBuf::from(file);
+        let folder = file.parent().unwrap();
+        assert_eq!(folder.parent(), Some(&*at(place)), "{variables:?}");
+        assert_eq!((mode(&file), mode(folder)), (0o600, 0o700), "{place}");
+        let html = fs::read_to_string(&file).unwrap();
+        assert!(html.contains(&format!("content=\"0; url={url}\"")), "{html}");
+        assert!(html.contains(&format!("href=\"{url}\"")), "{html}");
+        assert!(html.contains("name=\"referrer\" content=\"no-referrer\""), "{html}");
+        view.end_by(signal);
+        assert_eq!(fs::read_dir(at(place)).unwrap().count(), 0, "{place} after {signal}");
+    }
+}
+
+#[test]
+fn view_opens_no_browser_where_it_has_no_private_place_and_says_the_address() {
+    let directory = made();
+    let view = view_with_browser(directory.path(), &[("TMPDIR", "none"), ("HOME", "none")]);
+    let url = view.told("is shown at ");
+    let why = view.told("no browser could be opened (");
+    assert!(!why.is_empty());
+    // It serves, and whoever opens the address is there.
+    let (address, token) = url.split_once("/?token=").expect("a token");
+    let address = address.strip_prefix("http://").unwrap();
+    let host = format!("Host: {address}");
+    assert_eq!(get(address, &format!("/?token={token}"), &[&host]).0, 303);
+    view.end();
+    let is_there = |name: &str| directory.path().join(name).exists();
+    assert!(!is_there("arguments") && !is_there("all-arguments"));
 }
 
 #[test]

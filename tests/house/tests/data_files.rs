@@ -54,6 +54,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("sockcap/src/commands/requests/follow.rs", "a file that the user named"),
     ("sockcap/src/commands/requests/given.rs", "a schema that the user named"),
     ("sockcap/src/commands/synth.rs", "a configuration that the user named"),
+    ("sockcap/src/commands/view/redirect.rs", "a new file in a new directory, which go at the end"),
     ("sockcap/src/commands/view/token.rs", "/dev/urandom"),
     ("sockcap/src/config/file.rs", "the user's own configuration"),
     ("sockcap/src/manual.rs", "a directory that the user named"),

@@ -1,0 +1,118 @@
+//! Redirect: a file of this user alone that leads the browser to the page. Every user of the
+//! machine reads in `/proc` what programs are started with. So the browser is started with the name
+//! of this file, and only the file has the address with the token.
+
+use std::env;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::places;
+
+/// Name of the file. By its end, desktops know that a browser opens it.
+const NAME: &str = "open.html";
+
+/// The file, until this is dropped.
+pub(super) struct Redirect {
+    /// Directory of the file, which only this user may enter.
+    directory: TempDir,
+}
+
+impl Redirect {
+    /// A file that leads to `url`, which has nothing that HTML would take for its own.
+    ///
+    /// # Errors
+    /// When there is no place for it.
+    pub(super) fn new(url: &str) -> io::Result<Redirect> {
+        let user = rustix::process::geteuid().as_raw();
+        let own = own_directories().filter(|directory| belongs_to(directory, user));
+        let mut made = Err(io::ErrorKind::NotFound.into());
+        for directory in own.chain([env::temp_dir()]) {
+            made = Redirect::below(&directory, url);
+            if made.is_ok() {
+                break;
+            }
+        }
+        made
+    }
+
+    /// The same, in a new directory below this one.
+    fn below(directory: &Path, url: &str) -> io::Result<Redirect> {
+        let mut private = tempfile::Builder::new();
+        private.prefix("sockcap-").permissions(Permissions::from_mode(0o700));
+        let redirect = Redirect { directory: private.tempdir_in(directory)? };
+        let mut options = File::options();
+        options.write(true).create_new(true).mode(0o600);
+        options.open(redirect.path())?.write_all(html(url).as_bytes())?;
+        Ok(redirect)
+    }
+
+    /// Path of the file.
+    pub(super) fn path(&self) -> PathBuf {
+        self.directory.path().join(NAME)
+    }
+}
+
+/// Directories of the user where a file may lie for a while. Browsers in sandboxes see a temporary
+/// directory of their own, and some of them see these.
+fn own_directories() -> impl Iterator<Item = PathBuf> {
+    let runtime = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let runtime = runtime.filter(|directory| directory.is_absolute());
+    runtime.into_iter().chain(places::user_folder("XDG_DATA_HOME", ".local/share"))
+}
+
+/// Whether it is a directory of `user` in which nobody else can put something in the place of what
+/// is there. `sudo` may leave the variables as another user has them.
+fn belongs_to(directory: &Path, user: u32) -> bool {
+    fs::metadata(directory)
+        .is_ok_and(|found| found.is_dir() && found.uid() == user && found.mode() & 0o022 == 0)
+}
+
+fn html(url: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n\
+         <html lang=\"en\">\n\
+         <meta charset=\"utf-8\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <meta http-equiv=\"refresh\" content=\"0; url={url}\">\n\
+         <title>sockcap view</title>\n\
+         <p><a href=\"{url}\" rel=\"noreferrer\">Go on to the page of sockcap view</a></p>\n\
+         </html>\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_in_which_others_may_write_are_no_place() {
+        let directory = tempfile::tempdir().unwrap();
+        let user = directory.path().metadata().unwrap().uid();
+        for (mode, is_place) in [(0o700, true), (0o755, true), (0o770, false), (0o1777, false)] {
+            fs::set_permissions(directory.path(), Permissions::from_mode(mode)).unwrap();
+            assert_eq!(belongs_to(directory.path(), user), is_place, "{mode:o}");
+            assert!(!belongs_to(directory.path(), user + 1), "{mode:o}");
+        }
+        fs::set_permissions(directory.path(), Permissions::from_mode(0o700)).unwrap();
+        let file = directory.path().join("file");
+        fs::write(&file, "").unwrap();
+        assert!(!belongs_to(&file, user) && !belongs_to(&directory.path().join("none"), user));
+    }
+
+    #[test]
+    fn only_its_user_reads_it_while_it_is_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let url = "http://127.0.0.1:9714/?token=12ab";
+        let redirect = Redirect::below(directory.path(), url).unwrap();
+        let path = redirect.path();
+        let mode = |path: &Path| path.metadata().unwrap().mode() & 0o7777;
+        assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+        assert_eq!(fs::read_to_string(&path).unwrap().matches(url).count(), 2);
+        drop(redirect);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+}
