@@ -64,9 +64,10 @@ impl Drop for Running {
     }
 }
 
+/// `sockcap`, which a hangup ends even where tests run under `nohup`.
 fn sockcap(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sockcap"));
-    command.args(arguments);
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_sockcap")]).args(arguments);
     command
 }
 
