@@ -153,21 +153,27 @@ pub(crate) fn mysql(turn: &mut Bytes<'_>) -> bool {
     }
 }
 
+/// Whether a turn begins with a statement of MySQL, which may be longer than what is kept of it.
+/// Nothing else begins with its command and a statement's first word at these places.
+pub(crate) fn is_statement_of_mysql(turn: &Bytes<'_>) -> bool {
+    let length = turn.little(0, 3).unwrap_or(0);
+    turn.at(3) == Some(0) && matches!(turn.at(4), Some(3 | 22)) && is_command(turn, 0, length)
+}
+
 /// Whether a packet of this length is a command of a client, or a server's greeting.
 fn is_command(turn: &Bytes<'_>, at: usize, length: usize) -> bool {
     const COMMANDS: &[u8] =
         &[1, 2, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 17, 18, 21, 23, 24, 25, 26, 27, 28, 30, 31];
-    if turn.at(at + 2) != Some(0) {
-        return false;
-    }
+    // Only a statement is longer than 64 KiB.
+    let is_short = turn.at(at + 2) == Some(0);
     match turn.at(at + 4) {
-        None => true,
+        None => is_short,
         Some(3 | 22) => {
             let body = turn.range(at + 5, at + 4 + length);
             let text = body.strip_prefix(&[0, 1]).unwrap_or(body);
             body.is_empty() || sql::begins(text, body.len() + 1 >= length)
         }
-        Some(command) => COMMANDS.contains(&command),
+        Some(command) => is_short && COMMANDS.contains(&command),
     }
 }
 

@@ -69,3 +69,13 @@ fn what_is_of_no_protocol_is_blank() {
         assert!(all.bytes().all(|byte| byte == BLANK), "{said:?}: {all}");
     }
 }
+
+#[test]
+fn a_statement_that_is_longer_than_what_is_kept_of_it_has_its_table() {
+    for length in [380_u32, 649, 70_000] {
+        let mut turn = length.to_le_bytes().to_vec();
+        turn.extend(b"\x03CREATE TABLE wp_options (id int, name varchar(191) DEFAULT 'secret',");
+        let kept = kept(&turn);
+        assert!(kept.contains("CREATE TABLE wp_options (") && !kept.contains("secret"), "{kept}");
+    }
+}

@@ -1,4 +1,4 @@
-//! Secrets that programs say to each other in many protocols (`tests/programs/secrets.py`): none is
+//! Secrets that programs say to each other in many protocols (`tests/programs/say_secrets.py`): none is
 //! in any file of the data directory, at any moment of a recording, of either end.
 
 use std::fs;
@@ -31,7 +31,7 @@ impl Talking {
         let told = recording.file("told");
         let mut record = Command::new(sockcap());
         record.args(["record", "--protocols", "--host", "host", "-d"]).arg(recording.data());
-        record.arg("--").arg(python()).arg(repository().join("tests/programs/secrets.py"));
+        record.arg("--").arg(python()).arg(repository().join("tests/programs/say_secrets.py"));
         record.arg(&told).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut record = record.spawn().unwrap();
         let input = record.stdin.take();

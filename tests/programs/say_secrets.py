@@ -1,6 +1,6 @@
 """Says secrets in many protocols, from both ends of real connections, in two processes.
 
-usage: secrets.py FILE. Writes the secrets to FILE, one a line with its protocol in front of it, says
+usage: say_secrets.py FILE. Writes the secrets to FILE, one a line with its protocol in front of it, says
 that all has been said, and ends when there is nothing more on standard input.
 """
 import base64
