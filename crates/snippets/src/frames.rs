@@ -160,6 +160,15 @@ pub(crate) fn is_statement_of_mysql(turn: &Bytes<'_>) -> bool {
     turn.at(3) == Some(0) && matches!(turn.at(4), Some(3 | 22)) && is_command(turn, 0, length)
 }
 
+/// Whether a turn begins as an answer of MySQL with several packets does: the first has number 1,
+/// and where it ends is the head of the next.
+pub(crate) fn is_answer_of_mysql(turn: &Bytes<'_>) -> bool {
+    let next = 4 + turn.little(0, 3).unwrap_or(0);
+    let is_head =
+        |at: usize, number: u8| turn.at(at + 2) == Some(0) && turn.at(at + 3) == Some(number);
+    is_head(0, 1) && is_head(next, 2)
+}
+
 /// Whether a packet of this length is a command of a client, or a server's greeting.
 fn is_command(turn: &Bytes<'_>, at: usize, length: usize) -> bool {
     const COMMANDS: &[u8] =
