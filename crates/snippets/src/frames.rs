@@ -19,6 +19,12 @@ pub(crate) fn is_head_alone(turn: &Bytes<'_>) -> bool {
     matches!(turn.rest(0), [0, _, _, _] | [0 | 1, _] | [1..=3, 0..=7, _, 0, _, _, _])
 }
 
+/// Whether a turn is the head of a packet of MySQL that came alone, as its servers read it: a
+/// length below 64 KiB, and the packet's number.
+pub(crate) fn is_head_of_mysql(turn: &Bytes<'_>) -> bool {
+    matches!(turn.rest(0), [_, _, 0, 0..=7])
+}
+
 /// Messages of PostgreSQL, by their types; those that are not whole are blanked.
 pub(crate) fn postgresql(turn: &mut Bytes<'_>) -> bool {
     const TYPES: &[u8] = b"QPBEDCHSFpdcfXRK1237tnTAINZsvGWV";

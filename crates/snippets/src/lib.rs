@@ -40,7 +40,8 @@ pub fn blank_turn(turn: &mut [u8], context: &mut Context, direction: u8) {
         let is_packet = turn.little(0, 3).is_some_and(|packet| packet + 4 == length);
         let is_mysql =
             is_packet || frames::is_statement_of_mysql(turn) || frames::is_answer_of_mysql(turn);
-        is_mysql && frames::mysql(turn)
+        frames::is_head_of_mysql(turn)
+            || is_mysql && frames::mysql(turn)
             || frames::mongodb(turn)
             || frames::postgresql(turn)
             || binary(turn, context, direction)

@@ -79,3 +79,14 @@ fn a_statement_that_is_longer_than_what_is_kept_of_it_has_its_table() {
         assert!(kept.contains("CREATE TABLE wp_options (") && !kept.contains("secret"), "{kept}");
     }
 }
+
+#[test]
+fn heads_of_packets_of_mysql_that_come_alone_are_kept() {
+    for length in 1..u16::MAX {
+        let mut head = length.to_le_bytes().to_vec();
+        head.extend([0, 0]);
+        let mut turn = head.clone();
+        blank_turn(&mut turn, &mut Context::default(), 0);
+        assert_eq!(turn, head);
+    }
+}
