@@ -157,7 +157,8 @@ def mariadb(path):
         }
         if number in by_tcp and names[kind] is not None:
             said[names[kind], None] += 1
-    return Said(said)
+    # Statements whose packet has 42 bytes begin like an array of Redis, and two of 4,470 are not told.
+    return Said(said, least=0.999)
 
 
 def asked(port, question, end):
