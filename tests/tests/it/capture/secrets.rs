@@ -1,5 +1,5 @@
-//! Secrets that programs say to each other in many protocols (`tests/programs/say_secrets.py`): none is
-//! in any file of the data directory, at any moment of a recording, of either end.
+//! Secrets that programs say to each other in many protocols (`tests/programs/say_secrets.py`):
+//! none is in any file of the data directory, at any moment of a recording, of either end.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
