@@ -15,9 +15,9 @@ use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES, source};
 
 use crate::own_logs::OwnLogs;
 
-/// Gives back the unused room of the logs of `data` that are `own`, and logs that were made ahead
-/// and never begun, whose they are nobody can tell. A log for which that fails is left as it is, as
-/// every tool reads it all the same.
+/// Gives back the unused room of the logs of `data` that are `own`, and preallocated
+/// logs that were never used, whose owner is unknown. A log for which that fails is left as it is,
+/// as every tool reads it all the same.
 pub(crate) fn tidy(data: &DataDir, own: &OwnLogs) {
     for host in data.hosts().entries().unwrap_or_default() {
         for Entry { path, kind } in host.path.entries().unwrap_or_default() {

@@ -60,8 +60,8 @@ extern "C" fn getauxval(kind: c_ulong) -> c_ulong {
     0
 }
 
-/// Address of a function: the program's own system call has one, and what is made by its number.
-/// Null for others.
+/// Address of a function that stands in for one of libc's: a system call by its number. Null for
+/// functions without a stand-in.
 pub(super) fn function(name: &CStr) -> *mut c_void {
     match name.to_bytes() {
         b"syscall" => OWN_CALL.load(Relaxed),

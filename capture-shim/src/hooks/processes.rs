@@ -192,7 +192,7 @@ pub(crate) fn is_left(skipped: u64) -> bool {
         writer.lose_some(lost::BUSY, skipped);
     }
     set_progress(progress::LEFT);
-    // SAFETY: null, or a mapping that whoever called this removes afterwards.
+    // SAFETY: null, or a mapping that the caller removes afterwards.
     let header = state::current().and_then(|state| unsafe { state.header.load(Relaxed).as_ref() });
     trim::for_good();
     header.is_none_or(|header| header.state.load(Relaxed) == progress::LEFT)

@@ -57,8 +57,8 @@ pub(crate) fn is_on() -> bool {
     WANTED.load(Relaxed)
 }
 
-/// Begins to guard the log. In an image without libc nobody would tell of the program's own action,
-/// and it would get that of a library which is gone later.
+/// Begins to guard the log. An injected image hooks no `sigaction`, so its program could save
+/// this handler and call it after the library is gone: there is no guard there.
 pub(crate) fn begin() {
     if cfg!(feature = "injected") || WANTED.swap(true, Relaxed) {
         return;

@@ -22,7 +22,7 @@ use crate::tuning::MIN_LEAVING_BYTES;
 /// Number of keys, from 0 on, for which glibc has room in each thread.
 const KEYS_WITHOUT_ALLOCATION: c_uint = 32;
 
-/// Key by which a thread's end is told, plus one; 0 where it is not told.
+/// Key whose destructor marks a thread's end, plus one; 0 where there is none.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
 /// Asks libc to tell of the end of threads.

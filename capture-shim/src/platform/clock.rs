@@ -220,8 +220,8 @@ type GetTime = unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_i
 /// Kernel's function for the time in its own object (vDSO), which every process has in its memory;
 /// null before it is sought, and where there is none.
 ///
-/// Libc's function of that name is asked by nobody here: `faketime` and its like put theirs in its
-/// place. Besides, a program that has given up the system call can still ask the kernel's object.
+/// Libc's function of that name is never called: `faketime` and its like interpose it. Besides, a
+/// program that has given up the system call can still ask the kernel's object.
 static GET_TIME: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
 /// Finds the kernel's function for the time.

@@ -235,7 +235,7 @@ mod tests {
     fn the_next_name_is_found_without_a_look_at_the_others() {
         let directory = tempfile::tempdir().unwrap();
         let mut inventory = Inventory::open(&directory.path().into(), None).unwrap();
-        // There are no files: whoever looks for them finds names free that are not.
+        // The directory is empty: a search by file would take every name for free.
         for pid in 0..10_000 {
             let name = inventory.name_of(&identity(pid), "x.sclog");
             let number = u64::from(pid) + 1;

@@ -13,7 +13,7 @@ pub(crate) struct Object {
     /// What is added to an address of the file.
     pub(super) base: usize,
     pub(super) dynamic: *const Dynamic,
-    /// File of the object, as the linker knows it; null where it is not told.
+    /// File of the object, as the linker lists it; null where it lists none.
     pub(super) file: *const c_char,
 }
 

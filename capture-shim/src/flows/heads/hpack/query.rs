@@ -1,5 +1,5 @@
-//! Queries in values of HTTP/2: what is behind a question mark is blanked, as its tokens are nobody
-//! else's, and so are parameters behind a semicolon, up to the next slash.
+//! Queries in values of HTTP/2: what follows a question mark is blanked, as it may hold tokens, and
+//! so are parameters after a semicolon, up to the next slash.
 //!
 //! Of a value in Huffman's code the bits in front of the query stay. Behind it stand others in its
 //! place that are such a code, too, so that a reader finds a value of the same length. Behind
