@@ -87,3 +87,23 @@ fn a_proxy_s_header_is_passed_over() {
     talk.say(Client, [&header[..], b"GET / HTTP/1.1\r\nCookie: SECRET\r\n\r\n"].concat());
     assert_eq!(talk.heads(Client), [(Class::Http1, "GET / HTTP/1.1\r\n\r\n".into())]);
 }
+
+#[test]
+fn a_head_of_a_packet_and_its_body_are_one_turn() {
+    let mut wrong = Vec::new();
+    for length in 1..=255_u8 {
+        let mut talk = Talk::new();
+        let body = [&[3], "SHOW FULL COLUMNS FROM `x`".repeat(10).as_bytes()].concat();
+        for _ in 0..2 {
+            talk.say(Client, [length, 0, 0, 0]).say(Client, &body[..usize::from(length)]);
+            talk.say(Server, [7, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0]);
+        }
+        let of_client = talk.kept.iter().filter(|kept| kept.by == Client);
+        let runs: Vec<_> = of_client.map(|kept| (kept.run.continues, kept.bytes.len())).collect();
+        let one = [(false, 4), (true, usize::from(length).min(252))];
+        if runs != [one, one].concat() {
+            wrong.push((length, runs));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
