@@ -47,6 +47,45 @@ fn operations_are_those_of_what_was_said() {
     }
 }
 
+/// Lengths of the heads that receivers ask for first, before the rest of a message.
+const HEADS: [(&str, usize); 7] = [
+    ("dns", 2),
+    ("fastcgi", 8),
+    ("kafka", 4),
+    ("memcached", 24),
+    ("mongodb", 16),
+    ("mysql", 4),
+    ("postgresql", 4),
+];
+
+#[test]
+fn operations_are_those_of_what_was_said_where_heads_come_alone() {
+    for (name, length) in HEADS {
+        let protocol = PROTOCOLS.iter().find(|protocol| protocol.about.name == name).unwrap();
+        for talk in (protocol.samples)() {
+            let parts = talk.in_parts(length);
+            assert_eq!(operations(&blanked(&parts)), parts.operations(), "{name}");
+        }
+    }
+}
+
+/// What follows a message that is longer than what is kept of it is known by itself alone.
+#[test]
+fn a_statement_is_told_after_one_that_was_cut() {
+    let long = format!("SELECT a FROM books WHERE b IN ({})", "1, ".repeat(200));
+    let mysql = |text: &str| {
+        let head = (text.len() as u32 + 1).to_le_bytes();
+        [&head[..], &[3], text.as_bytes()].concat()
+    };
+    let answer = [7, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0];
+    for text in ["SHOW TABLES", "SET a = 1", "COMMIT", "BEGIN", "USE books", "SELECT a FROM b"] {
+        let talk = Talk::other().client(mysql(&long)).server(answer);
+        let talk = talk.client(mysql(text)).server(answer);
+        assert_eq!(operations(&blanked(&talk)).len(), 4, "{text}");
+        assert_eq!(operations(&blanked(&talk)), talk.operations(), "{text}");
+    }
+}
+
 #[test]
 fn nothing_of_a_client_s_own_is_kept() {
     for protocol in PROTOCOLS {

@@ -56,6 +56,17 @@ impl Talk {
         self
     }
 
+    /// The same conversation where each transfer comes in two parts, the first of `at` bytes.
+    pub(crate) fn in_parts(&self, at: usize) -> Talk {
+        let parts = self.transfers.iter().flat_map(|(class, speaker, bytes)| {
+            let (first, rest) = bytes.split_at(at.min(bytes.len()));
+            let is_apart = *class == Class::Other && !self.datagrams && !rest.is_empty();
+            let parts = if is_apart { vec![first, rest] } else { vec![&bytes[..]] };
+            parts.into_iter().map(|part| (*class, *speaker, part.to_vec())).collect::<Vec<_>>()
+        });
+        Talk { class: self.class, transfers: parts.collect(), datagrams: self.datagrams }
+    }
+
     /// The pieces that the library keeps: of other protocols the first bytes of each turn.
     pub(crate) fn pieces(&self) -> Vec<Owned> {
         let mut pieces: Vec<Owned> = Vec::new();

@@ -247,11 +247,16 @@ pub(crate) fn begins(text: &[u8], whole: bool) -> bool {
     let text = text.trim_ascii_start();
     let end = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let behind = match text.get(end) {
-        Some(byte) => matches!(byte, b' ' | b'\n' | b'\r' | b'\t' | b';' | b'(' | 0),
+        Some(byte) => separates(*byte),
         None => whole,
     };
     let word = text.get(..end).unwrap_or(&[]);
     behind && [OF_ROWS, OF_OBJECTS, OTHERS].into_iter().any(|list| is_in(list, word))
+}
+
+/// Whether a byte may follow the first word of a statement.
+fn separates(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n' | b'\r' | b'\t' | b';' | b'(' | 0)
 }
 
 fn is_in(list: &[&[u8]], word: &[u8]) -> bool {
@@ -335,7 +340,10 @@ pub(crate) fn blank(text: &mut [u8], dialect: Dialect) {
                     if is_in(OF_OBJECTS, word) {
                         of_object = 1;
                     } else if !is_in(OF_ROWS, word) {
-                        return fill(text, end, usize::MAX, BLANK);
+                        // A reader that lost its place knows a statement by what separates its
+                        // first word from the rest.
+                        let is_apart = text.get(end).is_some_and(|of| separates(*of));
+                        return fill(text, end + usize::from(is_apart), usize::MAX, BLANK);
                     }
                     at = end;
                     continue;
