@@ -45,6 +45,15 @@ impl<'turn> Bytes<'turn> {
         self.range_mut(from, to).fill(BLANK);
     }
 
+    /// Blanks what follows the messages that were understood, which end at `at`. Whether there are
+    /// any.
+    pub(crate) fn blank_rest(&mut self, at: usize) -> bool {
+        if at > 0 {
+            self.blank(at, self.len());
+        }
+        at > 0
+    }
+
     /// Number of `count` bytes at `at`, the most significant first; `None` where they are not all
     /// there.
     pub(crate) fn big(&self, at: usize, count: usize) -> Option<usize> {

@@ -1,0 +1,100 @@
+//! MongoDB: messages of documents.
+
+use crate::bytes::Bytes;
+
+/// Messages of MongoDB.
+pub(crate) fn mongodb(turn: &mut Bytes<'_>) -> bool {
+    let mut at = 0;
+    while at < turn.len() {
+        let opcode = turn.little(at + 12, 4);
+        let length = turn.little(at, 4).filter(|length| (20..48_000_000).contains(length));
+        let is_known = |length: &usize| match opcode {
+            // So small a number could be anything else: a document ends where the message does.
+            Some(1) => turn
+                .little(at + 36, 4)
+                .map_or(turn.len() == 16, |document| document + 36 == *length),
+            opcode => matches!(opcode, Some(2004 | 2012 | 2013)),
+        };
+        let Some(length) = length.filter(is_known) else {
+            return turn.blank_rest(at);
+        };
+        let (from, to) = (at + 16, at + length);
+        let asks = turn.little(at + 8, 4) == Some(0) && opcode != Some(1);
+        match opcode {
+            Some(2013) => {
+                let mut here = from + 4;
+                // Sequences of documents may come first.
+                while turn.at(here) == Some(1) && here < to {
+                    let size = turn.little(here + 1, 4).unwrap_or(usize::MAX >> 1);
+                    turn.blank(here + 5, here + 1 + size);
+                    here += 1 + size;
+                }
+                match turn.at(here) {
+                    Some(0) => document(turn, here + 1, to, asks),
+                    _ => turn.blank(here, to),
+                }
+            }
+            Some(2004) => {
+                let end = turn.find(0, from + 4, to).unwrap_or(to);
+                match turn.range(from + 4, end).ends_with(b".$cmd") {
+                    true => document(turn, end + 9, to, asks),
+                    false => turn.blank(from + 4, to),
+                }
+            }
+            Some(1) => document(turn, from + 20, to, false),
+            _ => turn.blank(from, to),
+        }
+        at = to;
+    }
+    true
+}
+
+/// Blanks the values of a document, but for the collection, which is the first, and what tells how
+/// a command ended.
+fn document(turn: &mut Bytes<'_>, from: usize, to: usize, asks: bool) {
+    let mut at = from + 4;
+    let mut is_first = asks;
+    while let Some(kind) = turn.at(at).filter(|kind| *kind != 0 && at < to) {
+        let Some(end) = turn.find(0, at + 1, to.min(at + 66)) else { break };
+        let value = end + 1;
+        let name = turn.range(at + 1, end);
+        let is_plain =
+            name.iter().all(|of| of.is_ascii_alphanumeric() || matches!(of, b'_' | b'$'));
+        let names_someone = name
+            .windows(4)
+            .any(|of| of.eq_ignore_ascii_case(b"user") || of.eq_ignore_ascii_case(b"role"));
+        let tells_end = matches!(name, b"ok" | b"code");
+        let size = turn.little(value, 4);
+        let length = match kind {
+            1 | 9 | 17 | 18 => Some(8),
+            2 | 13 | 14 => size.and_then(|size| size.checked_add(4)),
+            3 | 4 | 15 => size,
+            5 => size.and_then(|size| size.checked_add(5)),
+            7 => Some(12),
+            8 => Some(1),
+            16 => Some(4),
+            19 => Some(16),
+            6 | 10 | 127 | 255 => Some(0),
+            _ => break,
+        };
+        let Some(behind) = length.and_then(|length| value.checked_add(length)) else {
+            turn.blank(value, to);
+            return;
+        };
+        // What tells the length is kept.
+        let inner = if matches!(kind, 2..=5 | 13..=15) { value + 4 } else { value };
+        match kind {
+            2 if is_first && !names_someone => {}
+            1 | 16 if tells_end => {}
+            // The zero that ends a text.
+            2 => turn.blank(inner, behind - 1),
+            _ => turn.blank(inner, behind),
+        }
+        if !is_plain {
+            turn.blank(at + 1, end);
+        }
+        is_first = false;
+        at = behind;
+    }
+    turn.blank(at, to);
+}
