@@ -13,8 +13,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 
-use libc::Elf64_Phdr;
-use symbols::{Dynamic, kind};
+use symbols::{Dynamic, kind, program_headers};
 
 mod symbols;
 
@@ -137,21 +136,18 @@ pub(crate) fn is_first_with(name: &CStr) -> bool {
 fn first() -> *const Link {
     // SAFETY: null, or what the linker says to debuggers, which stays as long as the process.
     let of = |debug: *const Debug| unsafe { debug.as_ref() }.map(|debug| debug.first);
-    of(told_to_program()).or_else(|| of(told_by_name())).unwrap_or(ptr::null())
+    of(debug_of_program()).or_else(|| of(debug_by_symbol())).unwrap_or(ptr::null())
 }
 
-/// What the linker says to debuggers, as the program's own dynamic section names it; null where it
-/// does not.
-fn told_to_program() -> *const Debug {
+/// The dynamic linker's structure for debuggers, by the program's own dynamic section; null where
+/// that has none.
+fn debug_of_program() -> *const Debug {
     // SAFETY: take numbers only.
     let [table, count] =
         [libc::AT_PHDR, libc::AT_PHNUM].map(|kind| unsafe { libc::getauxval(kind) } as usize);
     let (mut dynamic, mut base) = (None, None);
-    for index in 0..count {
-        let entry: *const Elf64_Phdr =
-            ptr::with_exposed_provenance(table.wrapping_add(index * size_of::<Elf64_Phdr>()));
-        // SAFETY: within the program's table, which the kernel has mapped.
-        let entry = unsafe { &*entry };
+    // SAFETY: the program's table, which the kernel has mapped.
+    for entry in unsafe { program_headers(table, count) } {
         match entry.p_type {
             libc::PT_PHDR => base = Some(table.wrapping_sub(entry.p_vaddr as usize)),
             libc::PT_DYNAMIC => dynamic = Some(entry.p_vaddr as usize),
@@ -164,9 +160,9 @@ fn told_to_program() -> *const Debug {
     ptr::with_exposed_provenance(program.value(kind::DEBUG))
 }
 
-/// The same, by the names under which glibc and musl have it; null where neither is there. They are
-/// weak, so that no libc needs to have them.
-fn told_by_name() -> *const Debug {
+/// The same, by its symbol in glibc and in musl; null where neither is there. The symbols are weak,
+/// so that no libc needs to have them.
+fn debug_by_symbol() -> *const Debug {
     let (glibc, musl): (*const Debug, *const *const Debug);
     // SAFETY: takes two addresses that the dynamic linker has filled in.
     unsafe {

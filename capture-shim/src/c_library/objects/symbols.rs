@@ -38,6 +38,21 @@ const HIDDEN: u16 = 0x8000;
 const THREAD_LOCAL: u8 = 6;
 const CHOSEN_AT_LOAD: u8 = 10;
 
+/// Program headers of an object: `count` of them from the address `table` on.
+///
+/// # Safety
+/// They are there, and stay mapped as long as the result is used.
+pub(super) unsafe fn program_headers(
+    table: usize,
+    count: usize,
+) -> impl Iterator<Item = &'static Elf64_Phdr> {
+    (0..count).map(move |index| {
+        let address = table.wrapping_add(index * size_of::<Elf64_Phdr>());
+        // SAFETY: the caller says that this entry is there.
+        unsafe { &*ptr::with_exposed_provenance::<Elf64_Phdr>(address) }
+    })
+}
+
 impl Object {
     /// Object that the kernel has mapped by itself, at `address`; `None` where that is 0.
     pub(crate) fn of_kernel(address: usize) -> Option<Object> {
@@ -48,11 +63,8 @@ impl Object {
             (address.wrapping_add(header.e_phoff as usize), usize::from(header.e_phnum))
         };
         let (mut dynamic, mut base) = (None, None);
-        for index in 0..count {
-            let entry: *const Elf64_Phdr =
-                ptr::with_exposed_provenance(table.wrapping_add(index * size_of::<Elf64_Phdr>()));
-            // SAFETY: within the object's table.
-            let entry = unsafe { &*entry };
+        // SAFETY: the object's table, which is mapped as long as the object is.
+        for entry in unsafe { program_headers(table, count) } {
             match entry.p_type {
                 libc::PT_LOAD if base.is_none() => {
                     let file = entry.p_vaddr.wrapping_sub(entry.p_offset);
