@@ -33,22 +33,31 @@ pub fn replace(
     path: impl Into<DataPath>,
     is_running: impl FnOnce(&socket_log::Header) -> bool,
 ) -> Result<Replaced, Error> {
-    let path = &path.into();
-    let io = |source| Error::Io { path: path.as_path().to_owned(), source };
     let log = Log::open(path)?;
+    replace_heads(&log, || is_running(log.header()))
+}
+
+/// The same for a log that is open, which is changed even if another file lies at its path by now:
+/// then it is an error.
+///
+/// # Errors
+/// As for [`replace`].
+pub fn replace_heads(log: &Log, is_running: impl FnOnce() -> bool) -> Result<Replaced, Error> {
+    let path = log.data_path();
+    let io = |source| Error::Io { path: path.as_path().to_owned(), source };
     if !log.header().heads {
         return Ok(Replaced::Nothing);
     }
-    if log.header().state == state::RUNNING && is_running(log.header()) {
+    if log.header().state == state::RUNNING && is_running() {
         return Ok(Replaced::Running);
     }
-    let Told { entries, blank } = of_log(&log);
+    let Told { entries, blank } = of_log(log);
     // Where some are blank already, this was interrupted before, and all of them are beside it.
     let is_there = blank > 0 && file::beside(path).is_file();
     if !entries.is_empty() && !is_there {
-        file::write(&log, &entries)?;
+        file::write(log, &entries)?;
     }
-    let blanked = make_blank(&log).map_err(io)?;
+    let blanked = make_blank(log).map_err(io)?;
     Ok(if blanked == 0 { Replaced::Nothing } else { Replaced::Operations(entries.len()) })
 }
 

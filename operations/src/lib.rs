@@ -10,5 +10,5 @@ mod tuning;
 
 pub use entry::Entry;
 pub use file::{EXTENSION, Error, OperationFile, write};
-pub use in_place::{Replaced, replace, update};
+pub use in_place::{Replaced, replace, replace_heads, update};
 pub use of_log::{Told, of_log};

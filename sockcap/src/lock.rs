@@ -58,7 +58,9 @@ fn lock(data: &DataDir) -> Result<Option<DirectoryLock>, Error> {
         Err(error) if is_refused(&error) => return Ok(None),
         Err(error) => return Err(failed(error)),
     };
-    for directory in [data.root().clone(), data.events_dir(), data.spans().root().clone()] {
+    let hosts = data.hosts().entries().unwrap_or_default().into_iter().map(|host| host.path);
+    let own = [data.root().clone(), data.events_dir(), data.spans().root().clone()];
+    for directory in own.into_iter().chain(hosts) {
         directory.remove_unfinished(None);
     }
     Ok(Some(lock))

@@ -2,7 +2,7 @@
 
 use collector::writers;
 use message_trace::DataDir;
-use operations::{Replaced, replace};
+use operations::{Replaced, replace_heads};
 use socket_log::Log;
 
 use crate::error::Error;
@@ -37,16 +37,12 @@ pub(crate) fn name_all(data: &DataDir, own: &OwnLogs) -> Result<Named, Error> {
         if !log.header().heads {
             continue;
         }
-        if !own.contains(&path, log.header()) {
+        if !own.contains(&log) {
             named.foreign += 1;
             continue;
         }
-        drop(log);
-        let is_written = || {
-            let file = path.open().ok();
-            file.is_none_or(|file| writers::none(&file) != Some(true))
-        };
-        match replace(&path, |_| is_written()) {
+        let is_written = || log.file().is_none_or(|file| writers::none(file) != Some(true));
+        match replace_heads(&log, is_written) {
             Ok(Replaced::Nothing) => {}
             Ok(Replaced::Operations(count)) => {
                 named.logs += 1;

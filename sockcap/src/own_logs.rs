@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 
-use message_trace::{DataDir, DataPath, PathError};
+use message_trace::{DataDir, PathError};
 use rustix::process::geteuid;
-use socket_log::{Header, RecordingId};
+use socket_log::{Log, RecordingId};
 
 use crate::output::{counted, tell};
 
@@ -39,14 +39,11 @@ impl OwnLogs {
         OwnLogs { user, recordings: BTreeSet::from([recording.to_string()]) }
     }
 
-    /// Whether the log at `path` with this header is one of them.
-    pub(crate) fn contains(&self, path: &DataPath, header: &Header) -> bool {
-        let is_recorded =
-            || header.recording.is_some_and(|id| self.recordings.contains(&id.to_string()));
-        match self.user {
-            None => true,
-            Some(user) => path.metadata().is_ok_and(|about| about.uid() == user) || is_recorded(),
-        }
+    /// Whether an open log is one of them.
+    pub(crate) fn contains(&self, log: &Log) -> bool {
+        let recording = || log.header().recording.map(|id| id.to_string());
+        let is_recorded = || recording().is_some_and(|id| self.recordings.contains(&id));
+        self.user.is_none_or(|user| log.owner() == Some(user) || is_recorded())
     }
 }
 

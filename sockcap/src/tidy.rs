@@ -57,11 +57,11 @@ fn cut(path: &DataPath, own: &OwnLogs) -> io::Result<()> {
     let header = log.header();
     let used = HEADER_BYTES as u64 + u64::from(header.chunks) * CHUNK_BYTES as u64;
     let is_done = header.source != source::LIBRARY || header.chunks == 0 || log.length() <= used;
-    if is_done || !own.contains(path, header) {
+    if is_done || !own.contains(&log) {
         return Ok(());
     }
-    let read = path.open()?;
-    if writers::none(&read) != Some(true) || !is_empty_from(&read, used)? {
+    let Some(read) = log.file() else { return Ok(()) };
+    if writers::none(read) != Some(true) || !is_empty_from(read, used)? {
         return Ok(());
     }
     // The file that was looked at, and no other that took its place.

@@ -374,7 +374,7 @@ fn summarise(
     for path in data.logs().unwrap_or_default() {
         let Ok(log) = Log::open(&path) else { continue };
         let header = log.header();
-        if header.start.realtime < began || !own.contains(&path, header) {
+        if header.start.realtime < began || !own.contains(&log) {
             continue;
         }
         logs += 1;

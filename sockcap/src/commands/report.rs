@@ -19,13 +19,14 @@ use crate::arguments::values::sort_key;
 use crate::arguments::{Data, Filter, Inference, SourceChoice};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
+use crate::lock::{self, Locks};
 use crate::output::tell;
 use crate::report_meta::{meta, rest};
 use crate::shown::Shown;
 use crate::snippets_left;
 use crate::target::Target;
 use crate::tuning::MAX_PATTERNS_SHOWN;
-use crate::{lock, output, page, progress, stages};
+use crate::{output, page, progress, stages};
 
 const HELP: &str = "\
 Sort keys:
@@ -111,7 +112,7 @@ impl Run for Report {
         let filter = filtered.as_ref().map(|filtered| filtered.filter.clone());
         let options = self.options(filter.as_ref());
         if self.hosts || self.hops {
-            return delays(self, &shown, &summary, filtered, &options);
+            return delays(self, &shown, &summary, filtered, &options, locks);
         }
         let chosen = self.chosen(data, filter.as_ref())?;
         let mut meta = meta(&shown, &summary)?;
@@ -255,6 +256,7 @@ fn delays(
     summary: &AnalysisSummary,
     filtered: Option<Filtered>,
     options: &Options,
+    locks: Locks,
 ) -> Result<ExitCode, Error> {
     let data = &shown.data;
     let all = PathFilter::default();
@@ -269,6 +271,7 @@ fn delays(
     meta.next_steps = filtered.iter().map(|_| unfiltered(shown)).collect();
     meta.filtered = filtered;
     let report = DelayReport { table: &table, meta };
+    drop(locks);
     if arguments.json {
         let mut out = output::machine();
         Json.write_delays(&report, &Options { limit: None, ..*options }, &mut out)?;

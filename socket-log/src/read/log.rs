@@ -83,6 +83,19 @@ impl Log {
         Ok(page)
     }
 
+    /// The open file; `None` of a log in memory.
+    pub fn file(&self) -> Option<&File> {
+        match &self.bytes {
+            Bytes::File(file) => Some(file),
+            Bytes::Memory(_) => None,
+        }
+    }
+
+    /// User id of the file's owner; `None` where the system does not tell.
+    pub fn owner(&self) -> Option<u32> {
+        self.file()?.metadata().ok().map(|about| about.uid())
+    }
+
     /// Opens the file once more, to change what is in it. It is the same file as was opened first,
     /// whatever lies at its path by now.
     ///

@@ -32,14 +32,7 @@ impl SwitchWriter {
     /// # Errors
     /// When it cannot be made or written.
     pub fn create(path: impl Into<DataPath>, about: &About) -> io::Result<SwitchWriter> {
-        SwitchWriter::on(path.into().create_new(NEW_FILE_MODE)?, about)
-    }
-
-    /// Writes to `file`, in which there is nothing yet.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn on(file: File, about: &About) -> io::Result<SwitchWriter> {
+        let file = path.into().create_new(NEW_FILE_MODE)?;
         file.write_all_at(&about.page(), 0)?;
         Ok(SwitchWriter {
             file,

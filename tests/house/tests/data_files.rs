@@ -34,12 +34,23 @@ const BY_NAME: &[&str] = &[
     "tempfile::tempdir(",
     "tempfile::tempfile(",
     "tempfile_in(",
+    // On a path, or on a descriptor that was opened in another way.
+    ".canonicalize()",
+    ".read_dir()",
+    ".read_link()",
+    ".set_len(",
+    ".symlink_metadata()",
+    "mkdirat(",
+    "openat(",
+    "renameat(",
+    "unlinkat(",
 ];
 
 /// What opens files by name, and what these are. The longest beginning of a path counts.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("collector/src/keys/", "keys, in a directory of their own that only its owner may write to"),
     ("collector/src/collect.rs", "/dev/urandom"),
+    ("collector/src/collect/store.rs", "a descriptor that `DataPath` opened"),
     ("importers/src/events/ctf/mend.rs", "a trace that the user named, and a copy of it"),
     ("importers/src/reading.rs", "a file that the user named"),
     ("importers/src/spans/kieker/", "a folder that the user named"),
@@ -47,9 +58,12 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("injector/", "programs, what /proc tells of processes, and a folder of surveys"),
     ("out-of-core/", "temporary files, which have no name"),
     ("reconcile/src/write/call_ids.rs", "a temporary file, which has no name"),
+    ("socket-log/src/switches/write.rs", "a descriptor that `DataPath` opened"),
     ("sockcap/src/arguments/offers.rs", "the directories of PATH"),
+    ("sockcap/src/arguments/to.rs", "the directories that the user named, which are compared"),
     ("sockcap/src/commands/man.rs", "a directory that the user named"),
     ("sockcap/src/commands/record/attach.rs", "processes in /proc"),
+    ("sockcap/src/commands/record/folders.rs", "by descriptors, as `DataPath`, with exact rights"),
     ("sockcap/src/commands/record/injection.rs", "the library, and a folder in /tmp"),
     ("sockcap/src/commands/requests/follow.rs", "a file that the user named"),
     ("sockcap/src/commands/requests/given.rs", "a schema that the user named"),
@@ -57,8 +71,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("sockcap/src/commands/view/redirect.rs", "a new file in a new directory, which go at the end"),
     ("sockcap/src/commands/view/token.rs", "/dev/urandom"),
     ("sockcap/src/config/file.rs", "the user's own configuration"),
+    ("sockcap/src/lock.rs", "the directories that the user named, which are compared"),
     ("sockcap/src/manual.rs", "a directory that the user named"),
     ("sockcap/src/target.rs", "a file that the user named"),
+    ("sockcap/src/tidy.rs", "a descriptor that `DataPath` opened"),
     ("sockcap/src/toys", "tests"),
     ("sockcap/src/visibility.rs", "programs"),
     ("synth/src/", "files that the user named"),
@@ -72,7 +88,11 @@ const NO_COMMANDS: &[&str] =
 /// Whether `line` has `way`, and not as the end of a longer name.
 fn has_word(line: &str, way: &str) -> bool {
     line.match_indices(way).any(|(at, _)| {
-        !line.get(..at).unwrap_or_default().ends_with(|before: char| before.is_alphanumeric())
+        way.starts_with('.')
+            || !line
+                .get(..at)
+                .unwrap_or_default()
+                .ends_with(|before: char| before.is_alphanumeric())
     })
 }
 

@@ -4,8 +4,22 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use data_files::{DataPath, DirectoryLock, try_lock};
+
+/// Returns when somebody waits for the lock, as the kernel's list of locks has it.
+fn await_waiter(data: &DataPath) {
+    let inode = fs::metadata(data.join(".lock")).unwrap().ino().to_string();
+    let waits = |line: &str| line.contains("->") && line.contains(&format!(":{inode} "));
+    for _ in 0..10_000 {
+        if fs::read_to_string("/proc/locks").unwrap().lines().any(waits) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    panic!("nothing waits for the lock");
+}
 
 #[test]
 fn the_second_is_told_of_the_first_and_has_its_turn() {
@@ -23,6 +37,7 @@ fn the_second_is_told_of_the_first_and_has_its_turn() {
         place
     });
     has_begun.recv().unwrap();
+    await_waiter(&data);
     assert!(has_held.try_recv().is_err());
     drop(first);
     has_held.recv().unwrap();

@@ -65,7 +65,7 @@ impl Processes {
         let mut all = Processes::default();
         for path in data.logs()? {
             match Log::open(&path) {
-                Ok(log) if !own.contains(&path, log.header()) => all.foreign += 1,
+                Ok(log) if !own.contains(&log) => all.foreign += 1,
                 Ok(log) => all.processes.push(Process::of(&log, aliases)),
                 Err(error) => all.unreadable.push(error.to_string()),
             }

@@ -26,28 +26,31 @@ const HOSTS: Mode = Mode::from_raw_mode(0o755);
 /// Permissions that all users have in folders of earlier versions.
 const OPEN_TO_ALL: u32 = 0o1777;
 
-/// Makes the folder of `host` in the data directory, where it is missing, and opens it. No link is
-/// followed below the data directory.
+/// Makes the folder of `host` in the data directory, where it is missing. No link is followed below
+/// the data directory.
 ///
 /// # Errors
 /// When the system refuses, or a link is there.
-pub(super) fn make(directory: &Path, host: &str) -> io::Result<OwnedFd> {
+pub(super) fn make(directory: &Path, host: &str) -> io::Result<()> {
     let data = open(directory, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let is_root = geteuid().is_root();
     let hosts = make_one(&data, "hosts", HOSTS, is_root)?;
-    // As the library names it.
-    let name = match host.replace('/', "_") {
-        name if name == "." || name == ".." => "_".to_owned(),
-        name => name,
-    };
-    let folder = make_one(&hosts, &name, if is_root { SHARED } else { ALONE }, is_root)?;
+    let folder = make_one(&hosts, &name(host), if is_root { SHARED } else { ALONE }, is_root)?;
     let (owner, of_folder) = (fstat(&data)?.st_uid, fstat(&folder)?);
     let lacks = SHARED.as_raw_mode() & !of_folder.st_mode;
     if is_root && lacks != 0 && of_folder.st_uid == owner {
         // Whoever has the data directory recorded alone before, and could put anything there.
         fchmod(&folder, Mode::from_raw_mode(of_folder.st_mode & 0o7777 | SHARED.as_raw_mode()))?;
     }
-    Ok(folder)
+    Ok(())
+}
+
+/// Name of a host's folder, as the library names it.
+pub(super) fn name(host: &str) -> String {
+    match host.replace('/', "_") {
+        name if name == "." || name == ".." => "_".to_owned(),
+        name => name,
+    }
 }
 
 /// Makes the folder `name` where it is missing, and opens it. Its permissions are exactly `mode`

@@ -49,7 +49,8 @@ type Failures = Arc<Mutex<Vec<(PathBuf, String)>>>;
 pub(super) struct Injection {
     patcher: Arc<Patcher>,
     server: Server,
-    /// Folder of the socket, which only this user may enter.
+    /// Folder of the socket. Programs of other users, too, announce themselves at it; the kernel
+    /// says which user each is.
     folder: TempDir,
     failures: Failures,
 }

@@ -21,7 +21,6 @@ use std::thread::JoinHandle;
 
 use message_trace::{DataDir, DataPath};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
-use rustix::fs::{Mode, OFlags, openat};
 use rustix::process::setpriority_process;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use socket_log::RecordingId;
@@ -92,7 +91,7 @@ fn create(
     host: &str,
     recording: RecordingId,
 ) -> io::Result<(SwitchWriter, DataPath)> {
-    let folder = folders::make(directory, host)?;
+    folders::make(directory, host)?;
     let realtime = nanoseconds(clock_gettime(ClockId::Realtime));
     let about = About {
         host: host.to_owned(),
@@ -104,11 +103,8 @@ fn create(
         realtime,
     };
     let name = format!("{}-{realtime}.{EXTENSION}", about.pid);
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = openat(&folder, &name, flags, Mode::from_raw_mode(0o640))?;
-    let hosts = DataDir::new(directory).hosts();
-    let path = hosts.join(host.replace('/', "_")).join(name);
-    Ok((SwitchWriter::on(file.into(), &about)?, path))
+    let path = DataDir::new(directory).hosts().join(folders::name(host)).join(name);
+    Ok((SwitchWriter::create(&path, &about)?, path))
 }
 
 /// The kernel's id of this boot, as the library writes it: the digits two by two.

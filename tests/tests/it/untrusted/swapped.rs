@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
@@ -16,14 +16,15 @@ use super::planted::{Place, TALK, program};
 const ATTEMPTS: usize = 25;
 
 /// Swaps `log` and `link` whenever the log was opened, until `is_over`.
-fn swap(log: &Path, link: &Path, is_over: &AtomicBool) {
+fn swap(log: &Path, link: &Path, is_over: &AtomicBool, swaps: &AtomicUsize) {
     let events = inotify::init(CreateFlags::NONBLOCK).unwrap();
     let directory = log.parent().unwrap();
     inotify::add_watch(&events, directory, WatchFlags::OPEN | WatchFlags::ACCESS).unwrap();
     let mut buffer = [0_u8; 4096];
     while !is_over.load(Ordering::Relaxed) {
         if rustix::io::read(&events, &mut buffer).is_ok() {
-            let _ = renameat_with(CWD, log, CWD, link, RenameFlags::EXCHANGE);
+            let swapped = renameat_with(CWD, log, CWD, link, RenameFlags::EXCHANGE);
+            swaps.fetch_add(usize::from(swapped.is_ok()), Ordering::Relaxed);
         }
         thread::yield_now();
     }
@@ -45,7 +46,7 @@ fn a_log_that_is_swapped_for_a_link_takes_nothing_with_it() {
     let with_heads = fs::read(&log).unwrap();
     let link = place.file("link.sclog");
     let before = place.untouched();
-    let is_over = AtomicBool::new(false);
+    let (is_over, swaps) = (AtomicBool::new(false), AtomicUsize::new(0));
     for _ in 0..ATTEMPTS {
         let _ = fs::remove_file(&link);
         let _ = fs::remove_file(&log);
@@ -53,7 +54,7 @@ fn a_log_that_is_swapped_for_a_link_takes_nothing_with_it() {
         symlink(&target, &link).unwrap();
         is_over.store(false, Ordering::Relaxed);
         thread::scope(|scope| {
-            scope.spawn(|| swap(&log, &link, &is_over));
+            scope.spawn(|| swap(&log, &link, &is_over, &swaps));
             for command in [&["names", "--all-users"][..], &["info", "--all-users"]] {
                 place.run(command);
             }
@@ -61,4 +62,6 @@ fn a_log_that_is_swapped_for_a_link_takes_nothing_with_it() {
         });
         assert_eq!(place.untouched(), before);
     }
+    let swaps = swaps.into_inner();
+    assert!(swaps >= ATTEMPTS, "{swaps} swaps");
 }
