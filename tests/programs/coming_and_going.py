@@ -1,5 +1,7 @@
 """Processes that come and go and always have something to say: each is a child that sends messages over a pair of
-sockets, from several threads, and ends after a while, until the file named in the argument is there."""
+sockets, from several threads, and ends after a while, until the file named in the argument is there. With two
+directories behind it, each process links its own logs from the first into the second before it ends: what has not
+ended is not removed, so none is missed, however busy the machine is."""
 
 import os
 import random
@@ -19,16 +21,24 @@ def talk(seconds):
         time.sleep(0.001)
 
 
-def child(seconds):
+def keep(logs, kept):
+    for name in os.listdir(logs):
+        if name.startswith(f"{os.getpid()}-"):
+            os.link(os.path.join(logs, name), os.path.join(kept, name))
+
+
+def child(seconds, directories):
     threads = [threading.Thread(target=talk, args=(seconds,)) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    if directories:
+        keep(*directories)
 
 
 def main():
-    end = sys.argv[1]
+    end, *directories = sys.argv[1:]
     random.seed(7)
     children = set()
     while not os.path.exists(end):
@@ -36,13 +46,15 @@ def main():
             seconds = random.choice([0.05, 0.2, 1.0, 4.0])
             pid = os.fork()
             if pid == 0:
-                child(seconds)
+                child(seconds, directories)
                 sys.exit(0)
             children.add(pid)
         pid, _ = os.waitpid(-1, 0)
         children.discard(pid)
     for pid in children:
         os.waitpid(pid, 0)
+    if directories:
+        keep(*directories)
 
 
 main()
