@@ -15,6 +15,8 @@ pub(crate) const MAX_UNPACKED_TIMES: u64 = 1000;
 pub(crate) const MAX_UNPACKED_BYTES: u64 = 256 << 20;
 /// Number of skipped things that are shown with their place; the rest is counted.
 pub(crate) const SKIPPED_SHOWN: usize = 20;
+/// Number of skipped things that the error of an import that took nothing shows with their place.
+pub(crate) const SKIPS_OF_NOTHING: usize = 5;
 /// Maximum number of different nodes, of threads, and of pairs of nodes. More are a mistake:
 /// columns that were mixed up, or connections that are named as nodes. With it, no import takes
 /// more than a few hundred megabytes.
@@ -22,6 +24,8 @@ pub(crate) const MAX_NAMES: usize = 1 << 20;
 
 // Packets. All were chosen, not measured, but for what they take in memory.
 
+/// Maximum number of link types that cannot be read and are named.
+pub(crate) const LINKS_NAMED: usize = 8;
 /// Maximum number of samples of packets of all sniffers together, of 96 bytes each.
 pub(crate) const MAX_SAMPLES: usize = 1 << 20;
 /// Maximum size of a record, in bytes; a longer one is damage. Captured packets are at most 256
@@ -66,8 +70,17 @@ pub(crate) const SWEEP_NS: i64 = 5_000_000_000;
 pub(crate) const MAX_FOLLOWED: usize = 1 << 18;
 /// Maximum number of addresses; packets of more are counted and left out.
 pub(crate) const MAX_ADDRESSES: usize = 1 << 18;
-/// Maximum number of servers.
-pub(crate) const MAX_SERVERS: usize = 1 << 18;
+/// Maximum number of services and who connects to each that are remembered of a sniffer.
+pub(crate) const MAX_CALLS: usize = 1 << 19;
+/// What it counts in nats that a port is one of services, of a connection that is older than the
+/// capture. Chosen so that it outweighs who speaks first of a single connection: a capture may
+/// begin in the middle of a call.
+pub(crate) const PORT_CLASS_WEIGHT: f64 = 1.2;
+/// What it counts in nats that an end is always asked and never asks first; half of the difference
+/// to one that always asks.
+pub(crate) const SPEAKS_FIRST_WEIGHT: f64 = 0.5;
+/// Number of ports that a port speaks to with which it is a fixed one, whatever its number is.
+pub(crate) const SHARED_BY_MANY: u32 = 3;
 /// Maximum number of flows that are followed at once in the survey.
 pub(crate) const MAX_FLOWS: usize = 1 << 19;
 /// Time without packets after which a flow makes room for others in the survey, in nanoseconds.
@@ -111,6 +124,19 @@ pub(crate) const FULL_CHUNKS: usize = 16;
 pub(crate) const LINE_SHOWN: usize = 100;
 /// Maximum number of lines that are kept of threads whose maker is not known yet.
 pub(crate) const MAX_HELD_LINES: usize = 100_000;
+/// Maximum number of connections that are followed to find both ends' names, of each end.
+pub(crate) const MAX_UNNAMED: usize = 1 << 16;
+/// Number of first sends and of first receives by which the two ends of a connection are compared.
+pub(crate) const FIRST_CALLS: usize = 16;
+/// Number of ends that one is compared with, at most.
+pub(crate) const MAX_COMPARED_ENDS: usize = 2048;
+/// How much earlier than it was sent something may seem to arrive, in nanoseconds: the time of a
+/// return lacks what strace needed to write the line. That of reconciliation.
+pub(crate) const STRACE_LATE_NS: i64 = 1_000_000;
+/// Time between two lines whose times are equal as they are told coarsely, in nanoseconds.
+pub(crate) const COARSE_STEP_NS: i64 = 1_000;
+/// Times that are told less finely than this, in nanoseconds, are coarse.
+pub(crate) const FINE_NS: i64 = 1_000;
 
 // Tables
 
@@ -169,6 +195,10 @@ pub(crate) const MAX_FOLDER_DEPTH: u32 = 4;
 /// Number of times that a CTF stream is cut before it is left out. What looks like the beginning of
 /// a packet at its very end may be none, so one is not enough. Chosen, not measured.
 pub(crate) const MAX_CUTS_OF_A_STREAM: usize = 3;
+
+/// Number of CTF streams that are read at once where each is read by itself: as many programs and
+/// pipes. Chosen, not measured.
+pub(crate) const STREAMS_AT_ONCE: usize = 64;
 
 /// Size of the events of a piece on their way to the table, in bytes. Chosen, not measured.
 pub(crate) const EVENT_PIECE_BYTES: usize = 256 << 10;

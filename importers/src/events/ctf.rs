@@ -6,5 +6,6 @@ mod fields;
 mod kind;
 mod line;
 mod mend;
+mod streams;
 
 pub(crate) use kind::CTF;

@@ -41,14 +41,18 @@ impl<F: Format> Importer for EventImporter<F> {
         progress: &dyn Progress,
     ) -> Result<Summary, Error> {
         let name = self.name.clone().unwrap_or_else(|| name_of(files));
-        let mut sink = EventSink::create(data, &name)?;
-        let mut summary = Summary::default();
-        for file in files {
-            summary.begin(file, progress);
-            self.format.read(&Source::File(file, progress), &mut sink, &mut summary)?;
+        loop {
+            let mut sink = EventSink::create(data, &name)?;
+            let mut summary = Summary::default();
+            for file in files {
+                summary.begin(file, progress);
+                self.format.read(&Source::File(file, progress), &mut sink, &mut summary)?;
+            }
+            if !self.format.begins_anew() {
+                sink.finish(files, F::NONE, &mut summary)?;
+                return Ok(summary);
+            }
         }
-        sink.finish(files, F::NONE, &mut summary)?;
-        Ok(summary)
     }
 }
 

@@ -20,4 +20,10 @@ pub(super) trait Format {
         sink: &mut EventSink,
         summary: &mut Summary,
     ) -> Result<(), Error>;
+
+    /// Whether all files have to be read once more, and what was read of them is of no use: it was
+    /// found on the way that a file must be read in another way. Asked once they are read.
+    fn begins_anew(&self) -> bool {
+        false
+    }
 }

@@ -52,6 +52,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("collector/src/collect.rs", "/dev/urandom"),
     ("collector/src/collect/store.rs", "a descriptor that `DataPath` opened"),
     ("importers/src/events/ctf/mend.rs", "a trace that the user named, and a copy of it"),
+    ("importers/src/events/ctf/streams.rs", "a trace that the user named"),
     ("importers/src/reading.rs", "a file that the user named"),
     ("importers/src/spans/kieker/", "a folder that the user named"),
     ("importers/src/strace/lines.rs", "files that the user named"),

@@ -34,8 +34,29 @@ impl Babeltrace {
     /// When it cannot be run: the error says how to install it.
     pub(super) fn run(path: &Path) -> Result<Babeltrace, Error> {
         let mut command = Command::new(PROGRAM);
-        command.args(["--clock-seconds", "--no-delta", "--names=all", "--fields=all"]);
-        command.arg(path).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(["--clock-seconds", "--no-delta", "--names=all", "--fields=all"]).arg(path);
+        Babeltrace::start(command, path)
+    }
+
+    /// Runs it on the trace in the directory `path`, which has one stream only, without the part
+    /// that puts the messages of streams in the order of their times.
+    ///
+    /// # Errors
+    /// When it cannot be run: the error says how to install it.
+    pub(super) fn run_alone(path: &Path) -> Result<Babeltrace, Error> {
+        // A text in the syntax of its parameters.
+        let text = path.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
+        let mut command = Command::new(PROGRAM);
+        command.args(["run", "--component=from:source.ctf.fs", "--params"]);
+        command.arg(format!("inputs=[\"{text}\"]"));
+        command.args(["--component=to:sink.text.pretty", "--params"]);
+        command.arg("clock-seconds=yes,no-delta=yes,name-default=show,field-default=show");
+        command.arg("--connect=from:to");
+        Babeltrace::start(command, path)
+    }
+
+    fn start(mut command: Command, path: &Path) -> Result<Babeltrace, Error> {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| {
             let why = format!(
                 "the program {PROGRAM} cannot be run: {error}; it is in Debian's package \
@@ -67,7 +88,7 @@ impl Babeltrace {
         let said = self.said.take().and_then(|said| said.join().ok()).unwrap_or_default();
         let why = match status {
             Ok(status) if status.success() => return None,
-            Ok(status) => format!("{PROGRAM} ended with {status}: {}", first_cause(&said)),
+            Ok(status) => format!("{PROGRAM} ended with {status}: {}", cause(&said)),
             Err(error) => error.to_string(),
         };
         Some(Failure { why, said })
@@ -81,9 +102,31 @@ impl Drop for Babeltrace {
     }
 }
 
-/// The first line of what it says of an error that is no place in its own code.
-fn first_cause(said: &str) -> &str {
-    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
-    let is_place = |line: &&str| !(line.starts_with("ERROR:") || line.starts_with("CAUSED BY"));
-    lines.find(is_place).unwrap_or("it says nothing of it")
+/// What it says of an error: the last of its causes, which is nearest to the file. Before the error
+/// come lines of its log, and each cause begins with a place in its own code.
+fn cause(said: &str) -> String {
+    let mut cause: Option<Vec<&str>> = None;
+    for line in said.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if line.starts_with("ERROR:") || line.starts_with("CAUSED BY") {
+            cause = Some(Vec::new());
+        } else if let Some(cause) = &mut cause {
+            cause.push(line);
+        }
+    }
+    let cause = cause.unwrap_or_default().join(" ");
+    if cause.is_empty() { "it says nothing of it".to_owned() } else { cause }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cause_nearest_to_the_file_is_told() {
+        let said = "11-29 22:31:00.123  5 5 E PLUGIN/X something\n\
+                    ERROR:    [Babeltrace CLI] (main.c:1)\n  Graph failed.\n\
+                    CAUSED BY [x: 'source.ctf.fs'] (fs.c:2)\n  Cannot read the\n  packet: at=7\n";
+        assert_eq!(cause(said), "Cannot read the packet: at=7");
+        assert_eq!(cause("a line of its log"), "it says nothing of it");
+    }
 }

@@ -120,6 +120,12 @@ fn kind_of(name: &str) -> String {
     }
 }
 
+/// The time that a line begins with; `None` where it is no event.
+pub(super) fn nanoseconds_of(line: &[u8]) -> Option<i64> {
+    let rest = line.strip_prefix(b"timestamp = ")?;
+    nanoseconds(rest.get(..memchr::memchr(b',', rest)?)?)
+}
+
 fn nanoseconds(text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?;
     let (seconds, decimals) = text.split_once('.')?;

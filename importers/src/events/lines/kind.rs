@@ -72,7 +72,7 @@ PostgreSQL and nginx.",
 struct Lines(Rows);
 
 impl Format for Lines {
-    const NONE: &str = "there is no event";
+    const NONE: &str = "there is no object and no row with a time and the name of an event";
 
     fn read(
         &self,

@@ -50,7 +50,8 @@ Record and import like this:
 };
 
 impl Format for Perf {
-    const NONE: &str = "there is no event";
+    const NONE: &str =
+        "there is no sample of perf record, and no line of perf script with a time and an event";
 
     fn read(
         &self,

@@ -54,12 +54,17 @@ const EVENTS: u64 = 5;
 
 /// A packet, whose first event has this number; the numbers are microseconds, too.
 fn packet(first: u64, processor: u32) -> Vec<u8> {
+    packet_since(first, first, processor)
+}
+
+/// A packet that says that it begins at `begin`.
+fn packet_since(begin: u64, first: u64, processor: u32) -> Vec<u8> {
     let time = |number: u64| (number * 1000).to_le_bytes();
     let bits = 8 * (24 + 36 + 12 * EVENTS);
     let mut bytes = 0xc1fc_1fc1_u32.to_le_bytes().to_vec();
     bytes.extend(UUID.to_be_bytes());
     bytes.extend(0u32.to_le_bytes());
-    bytes.extend(time(first));
+    bytes.extend(time(begin));
     bytes.extend(time(first + EVENTS - 1));
     bytes.extend(bits.to_le_bytes());
     bytes.extend(bits.to_le_bytes());
@@ -124,6 +129,72 @@ fn whatever_is_whole_of_a_trace_is_read() {
         assert!(place.contains("trace/channel0_0"), "{place}");
         assert_eq!(fs::read(trace.join("channel0_0")).unwrap().len(), length);
     }
+}
+
+/// As old tracers and those that lose events write: babeltrace2 gives such a trace up at the second
+/// packet of the stream.
+#[test]
+fn all_events_are_read_though_packets_overlap() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = directory.path().join("trace");
+    let overlapping = |processor: u32| {
+        let mut stream = packet(10, processor);
+        for first in (20..200).step_by(10) {
+            stream.extend(packet_since(first - 7, first, processor));
+        }
+        stream
+    };
+    let streams = [overlapping(0), overlapping(1)];
+    write(&trace, &[&streams[0], &streams[1]]);
+    let (summary, all) = import(&trace).unwrap();
+    let mut expected: Vec<(i64, i32)> = (10..200)
+        .step_by(10)
+        .flat_map(|first| (first..first + 5).flat_map(|time| [(time, 0), (time, 1)]))
+        .collect();
+    assert_eq!((summary.skipped.total(), summary.read), (0, 190), "{summary:#?}");
+    let sorted = |mut events: Vec<(i64, i32)>| {
+        events.sort_unstable();
+        events
+    };
+    assert_eq!(sorted(all), expected);
+
+    // What is cut off of such a stream is told as of any other.
+    write(&trace, &[&streams[0], &streams[1][..streams[1].len() - 1]]);
+    let (summary, all) = import(&trace).unwrap();
+    expected.retain(|event| !matches!(event, (190.., 1)));
+    assert_eq!(sorted(all), expected);
+    assert_eq!(summary.skipped.causes["packet that is cut off"], 1, "{summary:#?}");
+    assert_eq!(summary.skipped.total(), 1, "{summary:#?}");
+}
+
+#[test]
+fn what_is_wrong_with_one_trace_of_a_directory_does_not_hide_the_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let both = directory.path().join("both");
+    let overlapping = [packet(10, 0), packet_since(12, 20, 0)].concat();
+    write(&both.join("a"), &[&overlapping]);
+    write(&both.join("b"), &[&packet(30, 1)]);
+    let (summary, all) = import(&both).unwrap();
+    let times = |range: std::ops::Range<i64>, processor| range.map(move |time| (time, processor));
+    let of_b: Vec<(i64, i32)> = times(30..35, 1).collect();
+    let of_both: Vec<_> =
+        times(10..15, 0).chain(times(20..25, 0)).chain(of_b.iter().copied()).collect();
+    assert_eq!((all, summary.skipped.total()), (of_both, 0), "{summary:#?}");
+
+    fs::write(both.join("a/metadata"), "/* CTF 1.8 */ trace { nonsense").unwrap();
+    let (summary, all) = import(&both).unwrap();
+    assert_eq!(all, of_b);
+    let skip = &summary.skipped.first[0];
+    assert!(skip.to_string().contains("both/a/channel0_0"), "{skip}");
+    assert!(skip.why.contains("babeltrace2"), "{skip}");
+    // CTF 2 is described by JSON, behind a byte that begins a text of a sequence of these.
+    let ctf_2 = "\u{1e}{\"type\":\"preamble\",\"version\":2}\n";
+    fs::write(both.join("a/metadata"), ctf_2).unwrap();
+    let (summary, all) = import(&both).unwrap();
+    assert_eq!(all, of_b);
+    assert!(summary.skipped.first[0].why.contains("CTF 2"), "{summary:#?}");
+    let error = import(&both.join("a")).unwrap_err().to_string();
+    assert!(error.contains("CTF 2") && error.contains("babeltrace2 2.1"), "{error}");
 }
 
 #[test]

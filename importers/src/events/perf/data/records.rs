@@ -192,7 +192,7 @@ impl<'a> Records<'a> {
             None => self.decoder.insert(Decoder::new()?),
         };
         let packed = match self.kind {
-            COMPRESSED_2 => self.body.get(8..).unwrap_or_default(),
+            COMPRESSED_2 => sized(&self.body)?,
             _ => &self.body,
         };
         let mut input = InBuffer::around(packed);
@@ -211,6 +211,18 @@ impl<'a> Records<'a> {
             }
         }
     }
+}
+
+/// The data of a record that tells its size in front, and has zeros behind it up to a multiple of
+/// eight bytes.
+fn sized(body: &[u8]) -> io::Result<&[u8]> {
+    let data = body
+        .split_first_chunk::<8>()
+        .and_then(|(size, rest)| rest.get(..usize::try_from(u64::from_le_bytes(*size)).ok()?));
+    data.ok_or_else(|| {
+        let why = "a compressed record says that it has more data than there is";
+        io::Error::new(io::ErrorKind::InvalidData, why)
+    })
 }
 
 /// Type and size that a header says.

@@ -60,6 +60,64 @@ fn data_has_what_its_text_has() {
     }
 }
 
+/// The pipe's file with its samples in compressed records of this type, each of at most `length`
+/// bytes of the records: those of perf up to 6.15 (81) and, with a size in front and zeros behind,
+/// of later ones (83).
+fn packed_pipe(kind: u32, length: usize) -> Vec<u8> {
+    use std::io::Write;
+    let (header, mut records) = PIPE.split_at(16);
+    let (mut whole, mut samples) = (header.to_vec(), Vec::new());
+    while let Some((head, rest)) = records.split_first_chunk::<8>() {
+        let kind = u32::from_le_bytes(*head.first_chunk().unwrap());
+        let mut size = usize::from(u16::from_le_bytes([head[6], head[7]]));
+        if kind == 66 {
+            let formats = u32::from_le_bytes(*rest.first_chunk().unwrap());
+            size += formats.next_multiple_of(8) as usize;
+        }
+        // What is the kernel's has a smaller number; perf adds what says how to read it.
+        if kind < 64 { &mut samples } else { &mut whole }.extend(&records[..size]);
+        records = &records[size..];
+    }
+    let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+    for piece in samples.chunks(length) {
+        encoder.write_all(piece).unwrap();
+        encoder.flush().unwrap();
+        let packed = std::mem::take(encoder.get_mut());
+        let mut body = packed.clone();
+        if kind == 83 {
+            body = [&(packed.len() as u64).to_le_bytes()[..], &packed].concat();
+            body.resize(body.len().next_multiple_of(8), 0);
+        }
+        let size = body.len() as u16 + 8;
+        whole.extend(kind.to_le_bytes());
+        whole.extend([[0; 2], size.to_le_bytes()].concat());
+        whole.extend(body);
+    }
+    whole
+}
+
+#[test]
+fn compressed_records_of_both_kinds_have_what_is_in_them() {
+    let (plain, _) = read(PIPE, None);
+    let mut padded = [false; 8];
+    for length in [64, 100, 333, 1 << 20] {
+        for kind in [81, 83] {
+            let bytes = packed_pipe(kind, length);
+            padded[bytes.len() % 8] = true;
+            let (unpacked, summary) = read(&bytes, None);
+            assert_eq!(summary.skipped.total(), 0, "{kind}, {length}: {summary:#?}");
+            assert_eq!(sorted(&unpacked), sorted(&plain), "{kind}, {length}");
+        }
+    }
+    assert!(padded.iter().filter(|has| **has).count() > 2, "sizes are of all kinds: {padded:?}");
+    // One that says that it is longer than it is.
+    let mut damaged = packed_pipe(83, 1 << 20);
+    let at = damaged.len() - 1;
+    damaged.truncate(at - at % 8);
+    let (_, summary) = read(&damaged, None);
+    assert_eq!(summary.skipped.total(), 1, "{summary:#?}");
+}
+
 #[test]
 fn a_file_knows_its_host_and_the_wall_clock() {
     let (sink, summary) = read(SMALL, None);

@@ -1,0 +1,193 @@
+//! The streams of traces each by itself, and their lines put together by their times.
+//!
+//! babeltrace2 gives up a trace as a whole where one of its messages is earlier than the one
+//! before: a packet that says that it begins before the last event of the packet in front, as old
+//! tracers and those that lose events write them. No stream by itself has such a place for it, and
+//! the table of events is in the order of time whatever the order they come in.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::child::{Babeltrace, Failure};
+use super::line::nanoseconds_of;
+use super::mend::{Cut, Mended};
+use crate::error::Error;
+use crate::text_lines::{Next, TextLines};
+
+/// The streams of all traces in the directory `path`, in a fixed order.
+///
+/// # Errors
+/// When a directory cannot be read.
+pub(super) fn of_traces(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    let (mut streams, mut open) = (Vec::new(), vec![path.to_owned()]);
+    while let Some(directory) = open.pop() {
+        let failed = |error| Error::io(&directory, error);
+        let is_trace = directory.join("metadata").is_file();
+        for entry in fs::read_dir(&directory).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let (name, path) = (entry.file_name(), entry.path());
+            if entry.file_type().map_err(failed)?.is_dir() {
+                open.push(path);
+                continue;
+            }
+            let is_hidden = name.as_encoded_bytes().starts_with(b".");
+            let has_bytes = path.metadata().is_ok_and(|about| about.is_file() && about.len() > 0);
+            if is_trace && name != "metadata" && !is_hidden && has_bytes {
+                streams.push(path);
+            }
+        }
+    }
+    streams.sort();
+    Ok(streams)
+}
+
+/// The lines that babeltrace2 writes.
+type Output = TextLines<Box<dyn Read>>;
+
+/// A stream being read.
+pub(super) struct Stream {
+    /// Its file.
+    file: PathBuf,
+    /// A trace that has this stream only; it is removed in the end.
+    _alone: TempDir,
+    mended: Mended,
+    program: Babeltrace,
+    lines: Option<Output>,
+    /// The line that was read last.
+    line: Vec<u8>,
+    /// Whether any was.
+    has_begun: bool,
+}
+
+/// What came of going on to the next line.
+pub(super) enum Step {
+    /// There is a line, with the time at which it belongs among those of other streams.
+    Line(i64),
+    /// There is none any more.
+    End,
+    /// The last packet is not whole, and what was before it is read.
+    Cut(Cut),
+    /// The rest cannot be read, and why.
+    Failed(String),
+}
+
+impl Stream {
+    /// Begins with `file`.
+    ///
+    /// # Errors
+    /// When the program cannot be run, or there is no room for links.
+    pub(super) fn open(file: &Path) -> Result<Stream, Error> {
+        let file = fs::canonicalize(file).map_err(|error| Error::io(file, error))?;
+        let alone = tempfile::tempdir().map_err(|error| Error::io(std::env::temp_dir(), error))?;
+        let name = file.file_name().unwrap_or_default();
+        for (to, name) in
+            [(file.with_file_name("metadata"), "metadata".as_ref()), (file.clone(), name)]
+        {
+            symlink(to, alone.path().join(name)).map_err(|error| Error::io(&file, error))?;
+        }
+        let mended = Mended::new(alone.path());
+        let (program, lines) = run(mended.path())?;
+        Ok(Stream {
+            file,
+            _alone: alone,
+            mended,
+            program,
+            lines,
+            line: Vec::new(),
+            has_begun: false,
+        })
+    }
+
+    /// Its file.
+    pub(super) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Whether its trace is described as of CTF 2: by JSON, a text of a sequence of these.
+    pub(super) fn is_ctf_2(&self) -> bool {
+        let mut first = [0];
+        let metadata = fs::File::open(self.file.with_file_name("metadata"));
+        metadata.and_then(|mut file| file.read_exact(&mut first)).is_ok_and(|()| first == [0x1e])
+    }
+
+    /// The line that was read last.
+    pub(super) fn line(&self) -> &[u8] {
+        &self.line
+    }
+
+    /// Goes on to the next line.
+    ///
+    /// # Errors
+    /// When the stream cannot be copied without its last packet.
+    pub(super) fn next(&mut self) -> Result<Step, Error> {
+        while let Some(lines) = &mut self.lines {
+            match lines.next() {
+                Next::Line([]) => {}
+                Next::Line(line) => {
+                    self.line.clear();
+                    self.line.extend_from_slice(line);
+                    self.has_begun = true;
+                    return Ok(Step::Line(nanoseconds_of(line).unwrap_or(i64::MIN)));
+                }
+                Next::TooLong => {
+                    self.line.clear();
+                    return Ok(Step::Line(i64::MIN));
+                }
+                Next::Pending => {
+                    if let Err(error) = lines.fill() {
+                        self.lines = None;
+                        return Ok(Step::Failed(error.to_string()));
+                    }
+                }
+                Next::End => self.lines = None,
+            }
+        }
+        let Some(Failure { why, said }) = self.program.finish() else { return Ok(Step::End) };
+        if self.has_begun {
+            return Ok(Step::Failed(why));
+        }
+        let Some(cut) = self.mended.without_last_packet(&said)? else {
+            return Ok(Step::Failed(why));
+        };
+        (self.program, self.lines) = run(self.mended.path())?;
+        Ok(Step::Cut(Cut { file: self.file.clone(), ..cut }))
+    }
+}
+
+fn run(trace: &Path) -> Result<(Babeltrace, Option<Output>), Error> {
+    let mut program = Babeltrace::run_alone(trace)?;
+    let lines = program.output().map(|output| TextLines::new(Box::new(output) as Box<dyn Read>));
+    Ok((program, lines))
+}
+
+/// Streams that are read together, the one with the earliest line first.
+#[derive(Default)]
+pub(super) struct Merged {
+    streams: Vec<Stream>,
+    waiting: BinaryHeap<Reverse<(i64, usize)>>,
+}
+
+impl Merged {
+    /// Adds a stream that has a line of this time.
+    pub(super) fn add(&mut self, stream: Stream, time: i64) {
+        self.waiting.push(Reverse((time, self.streams.len())));
+        self.streams.push(stream);
+    }
+
+    /// The stream whose line is next, with what [`Merged::wait`] wants of it.
+    pub(super) fn earliest(&mut self) -> Option<(usize, &mut Stream)> {
+        let Reverse((_, number)) = self.waiting.pop()?;
+        self.streams.get_mut(number).map(|stream| (number, stream))
+    }
+
+    /// The stream with this number has a line of this time.
+    pub(super) fn wait(&mut self, number: usize, time: i64) {
+        self.waiting.push(Reverse((time, number)));
+    }
+}
