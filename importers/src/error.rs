@@ -15,13 +15,19 @@ pub enum Error {
     #[error(transparent)]
     File(#[from] PathError),
     /// A file is not what it should be.
-    #[error("{place}: {why}")]
+    #[error("{place}: {why}{}", below(.more))]
     Malformed {
         /// Where.
         place: Place,
         /// What is wrong, and what to do.
         why: String,
+        /// More of it, in lines: what was passed over, a command to paste into a shell.
+        more: Vec<String>,
     },
+}
+
+fn below(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("\n  {line}")).collect()
 }
 
 impl Error {
@@ -32,6 +38,28 @@ impl Error {
 
     /// `why` the place `at` in `file` is not what it should be.
     pub fn malformed(file: &Path, at: At, why: impl Into<String>) -> Error {
-        Error::Malformed { place: Place::new(file, at), why: why.into() }
+        Error::Malformed { place: Place::new(file, at), why: why.into(), more: Vec::new() }
+    }
+
+    /// The same with more to know, in lines.
+    pub(crate) fn with(self, lines: impl IntoIterator<Item = String>) -> Error {
+        match self {
+            Error::Malformed { place, why, mut more } => {
+                more.extend(lines);
+                Error::Malformed { place, why, more }
+            }
+            other => other,
+        }
+    }
+
+    /// What people read, in lines: what is wrong, and more of it. Text of files may be in any.
+    pub fn lines(&self) -> Vec<String> {
+        match self {
+            Error::Malformed { place, why, more } => {
+                let first = format!("{place}: {why}");
+                std::iter::once(first).chain(more.iter().cloned()).collect()
+            }
+            other => vec![other.to_string()],
+        }
     }
 }

@@ -14,6 +14,7 @@ mod flow;
 mod fragments;
 mod headers;
 mod kind;
+mod link_types;
 mod logs;
 mod plan;
 mod replay;
@@ -39,6 +40,7 @@ use crate::error::Error;
 use crate::importer::Importer;
 use crate::summary::{At, Summary};
 use crate::tuning::MAX_SAMPLES;
+use crate::unfinished::nothing;
 pub use captured::Captured;
 pub(crate) use kind::PCAP;
 pub use sniffer::Sniffer;
@@ -52,6 +54,9 @@ pub struct Packets {
     /// Which host has which address, where the user says so.
     pub addresses: Vec<(String, IpAddr)>,
 }
+
+/// What is said of captures in which nothing is found.
+const NONE: &str = "there is no TCP connection with data and no UDP datagram between hosts over IP";
 
 impl Importer for Packets {
     fn reads(&self) -> [&'static str; 2] {
@@ -75,12 +80,8 @@ impl Importer for Packets {
         let surveys =
             for_each_sniffer(&sniffers, |_, sniffer| survey::survey(sniffer, limit, progress))?;
         tell(&surveys, &mut summary);
-        if summary.read == 0
-            && let Some(file) = sniffers.first().and_then(|sniffer| sniffer.files.first())
-        {
-            let first = summary.skipped.first.first();
-            let why = first.map_or_else(|| "no packets in it".to_owned(), |skip| skip.why.clone());
-            return Err(Error::malformed(file, At::File, format!("nothing can be used: {why}")));
+        if summary.read == 0 {
+            return Err(nothing(&all_files(&sniffers), "there is no packet", &summary));
         }
         let plan = plan::plan(&sniffers, &surveys, translation::find(&surveys), &self.addresses);
         let counts: Vec<Counts> = surveys.into_iter().map(|survey| survey.counts).collect();
@@ -93,6 +94,16 @@ impl Importer for Packets {
         let replayed = for_each_sniffer(&sniffers, |number, sniffer| {
             replay::replay(sniffer, number as u32, &plan, Some(data), progress)
         })?;
+        let sides = sniffers.iter().zip(0..).zip(counts.iter().zip(&replayed));
+        let captured: Vec<Captured> = sides
+            .map(|((sniffer, number), (counts, made))| {
+                Captured::of(sniffer, number, counts, made, &plan)
+            })
+            .collect();
+        conclude(&captured, &replayed, &plan, &mut summary);
+        if summary.made == 0 {
+            return Err(nothing(&all_files(&sniffers), NONE, &summary));
+        }
         for logs in replayed.iter().map(|replayed| &replayed.logs) {
             logs.iter().for_each(|log| summary.replaced |= earlier.remove(log));
         }
@@ -101,14 +112,7 @@ impl Importer for Packets {
             summary.replaced = true;
             log.remove_file().map_err(|error| Error::io(&log, error))?;
         }
-        let sides = sniffers.iter().zip(0..).zip(counts.iter().zip(&replayed));
-        let captured: Vec<Captured> = sides
-            .map(|((sniffer, number), (counts, made))| {
-                Captured::of(sniffer, number, counts, made, &plan)
-            })
-            .collect();
         captured.iter().try_for_each(|captured| captured.write(data))?;
-        conclude(&captured, &replayed, &plan, &mut summary);
         Ok(summary)
     }
 }
@@ -165,6 +169,10 @@ fn name_of(file: &Path) -> String {
     let allowed = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
     let name: String = name.trim_start_matches('.').chars().take(100).map(allowed).collect();
     if name.is_empty() { "packets".to_owned() } else { name }
+}
+
+fn all_files(sniffers: &[Sniffer]) -> Vec<PathBuf> {
+    sniffers.iter().flat_map(|sniffer| &sniffer.files).cloned().collect()
 }
 
 fn sizes(sniffers: &[Sniffer]) -> Result<Summary, Error> {

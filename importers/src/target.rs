@@ -182,7 +182,7 @@ impl Target {
     pub(crate) fn finish(mut self, files: &[PathBuf], summary: &mut Summary) -> Result<(), Error> {
         summary.made = self.messages;
         if self.messages == 0 {
-            return Err(nothing(files, "there are no rows", summary));
+            return Err(nothing(files, "there is no row with a message or a call", summary));
         }
         let Some((writer, unfinished)) = self.place.take() else { return Ok(()) };
         writer.finish()?;

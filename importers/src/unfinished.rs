@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use message_trace::{DataDir, DataPath};
 
 use crate::error::Error;
-use crate::summary::{At, Summary};
+use crate::summary::{At, Skip, Summary};
+use crate::tuning::SKIPS_OF_NOTHING;
 
 /// The directory of an import that is not whole yet.
 #[derive(Debug)]
@@ -71,14 +72,19 @@ pub(crate) fn check_name(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The error of an import that has nothing: the first thing that was passed over says why.
+/// The error of an import that took nothing: what was looked for (`none`, a sentence that says that
+/// it is not there), what was passed over by cause and, of the first of it, where and why.
 pub(crate) fn nothing(files: &[PathBuf], none: &str, summary: &Summary) -> Error {
-    let why = match summary.skipped.first.first() {
-        Some(skip) => format!("the first problem: {skip}"),
-        None => none.to_owned(),
+    let more = match files.len() {
+        0 | 1 => String::new(),
+        several => format!(" nor in the {} other files", several - 1),
     };
+    let causes = summary.skipped.causes.iter();
+    let causes = causes.map(|(cause, count)| format!("skipped: {cause}: {count}"));
+    let first = summary.skipped.first.iter().take(SKIPS_OF_NOTHING).map(Skip::to_string);
     let file = files.first().map_or(Path::new(""), PathBuf::as_path);
-    Error::malformed(file, At::File, format!("nothing in it can be used; {why}"))
+    Error::malformed(file, At::File, format!("nothing in it can be used{more}: {none}"))
+        .with(causes.chain(first).chain(summary.notes.iter().cloned()))
 }
 
 fn remove(directory: &DataPath) -> Result<(), Error> {

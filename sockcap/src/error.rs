@@ -143,6 +143,11 @@ impl Error {
                 tell!("sockcap: {unseen}; it was not run, as --strict demands{end}");
                 commands.lines().for_each(|command| tell!("{command}"));
             }
+            Error::Import(error) => {
+                for (number, line) in error.lines().into_iter().enumerate() {
+                    tell!("{}{line}", if number == 0 { "sockcap: " } else { "  " });
+                }
+            }
             _ => tell!("sockcap: {self}"),
         }
         ExitCode::from(match self {

@@ -59,6 +59,8 @@ impl Captured {
             ("datagrams not captured as a whole", counts.truncated),
             ("connections joined after their beginning", replayed.joined),
             ("connections given up, as too many were open at once", replayed.given_up),
+            ("connections without data", replayed.empty),
+            ("packets to everybody, or between addresses of no host", replayed.homeless),
         ];
         let odd = odd.into_iter().filter(|(_, count)| *count > 0);
         Captured {

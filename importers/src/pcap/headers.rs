@@ -87,6 +87,9 @@ pub(crate) enum Decoded<'a> {
     Other(&'static str),
 }
 
+/// What a frame of a link is whose type is not read.
+pub(crate) const UNKNOWN_LINK: &str = "unknown link type";
+
 mod link {
     pub(super) const NULL: i32 = 0;
     pub(super) const ETHERNET: i32 = 1;
@@ -186,7 +189,7 @@ fn strip_link<'a>(frame: &Frame<'a>) -> Result<Link<'a>, Decoded<'a>> {
             };
             Ok(Link { ip, way, loopback })
         }
-        _ => Err(Decoded::Other("unknown link type")),
+        _ => Err(Decoded::Other(UNKNOWN_LINK)),
     }
 }
 

@@ -24,6 +24,10 @@ pub(crate) struct Replayed {
     pub(crate) joined: u64,
     /// Connections that were given up, as there were too many at once.
     pub(crate) given_up: u64,
+    /// Connections that no data was seen of, so that they are in no log.
+    pub(crate) empty: u64,
+    /// Packets neither of whose addresses is a host's: to all, from nobody yet.
+    pub(crate) homeless: u64,
 }
 
 /// Writes the logs of the hosts that `plan` has timed by `sniffer`, whose number is `number`.
@@ -104,6 +108,8 @@ impl<'a> Replay<'a> {
         let (key, sender) = Key::of(packet);
         let mine = |end: End| self.plan.timed_by(end.0, self.sniffer).is_some();
         if !key.ends.into_iter().any(mine) {
+            let is_known = |end: End| self.plan.host_of(end.0, self.sniffer).is_some();
+            self.result.homeless += u64::from(!key.ends.into_iter().any(is_known));
             return Ok(());
         }
         match packet.transport {
@@ -251,6 +257,7 @@ impl<'a> Replay<'a> {
             sum.unacknowledged += if host.is_some() { unacknowledged } else { 0 };
             sum.impossible += impossible;
         }
+        self.result.empty += u64::from(connection.flows == [None; 2]);
         for flow in connection.flows.into_iter().flatten() {
             self.logs.close(flow, connection.last);
         }

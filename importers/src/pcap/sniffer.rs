@@ -1,6 +1,7 @@
 //! A sniffer: the files that one host, or one port of a switch, captured by one clock, as one
 //! stream of packets.
 
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -9,10 +10,12 @@ use message_trace::Progress;
 use super::container::{Container, Frame, NotACapture};
 use super::flow::Copies;
 use super::fragments::Fragments;
-use super::headers::{Decoded, Packet, Transport, decode, reassembled};
+use super::headers::{Decoded, Packet, Transport, UNKNOWN_LINK, decode, reassembled};
+use super::link_types::not_read;
 use crate::error::Error;
 use crate::reading::Input;
 use crate::summary::{At, Place, Skip, Skipped};
+use crate::tuning::LINKS_NAMED;
 
 /// The files of one sniffer, and what it is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +38,8 @@ pub(crate) struct Counts {
     /// Number of packets that were captured in part.
     pub(crate) truncated: u64,
     pub(crate) skipped: Skipped,
+    /// The first link types that are not read, which are named once each.
+    links: BTreeSet<i32>,
 }
 
 /// Something the sniffer saw.
@@ -65,7 +70,7 @@ pub(crate) fn read(
         if let Some(frame) = file.container.frame() {
             counts.frames += 1;
             let frame = Frame { interface: frame.interface | number << 16, ..frame };
-            take(&frame, &mut fragments, &mut counts, &mut each)?;
+            take(&frame, file.path, &mut fragments, &mut counts, &mut each)?;
         }
         if !file.advance(&mut counts) {
             open.retain(|file| file.number != number);
@@ -105,6 +110,7 @@ fn count(counts: &mut Counts, cause: &'static str, number: u64) {
 
 fn take(
     frame: &Frame,
+    path: &Path,
     fragments: &mut Fragments,
     counts: &mut Counts,
     each: &mut impl FnMut(&Sighting) -> Result<(), Error>,
@@ -130,6 +136,13 @@ fn take(
                 Transport::Tcp(_) => 0,
             };
             each(&Sighting { packet: &packet, checksum })
+        }
+        Decoded::Other(UNKNOWN_LINK)
+            if counts.links.len() < LINKS_NAMED && counts.links.insert(frame.link) =>
+        {
+            let skip = || Skip { place: Place::new(path, At::File), why: not_read(frame.link) };
+            counts.skipped.add(UNKNOWN_LINK, skip);
+            Ok(())
         }
         Decoded::Other(cause) => {
             count(counts, cause, 1);

@@ -63,7 +63,7 @@ struct Table {
 }
 
 impl Format for Table {
-    const NONE: &str = "there are no rows";
+    const NONE: &str = "there is no row with a span";
 
     fn read(&self, input: Input<'_>, reading: &mut Reading<'_, '_>) -> Result<(), Error> {
         let mut piece = reading.piece();

@@ -80,7 +80,8 @@ impl NodeTable {
         )?;
         match summary.skipped.first.first() {
             Some(skip) => {
-                Err(Error::Malformed { place: skip.place.clone(), why: skip.why.clone() })
+                let (place, why) = (skip.place.clone(), skip.why.clone());
+                Err(Error::Malformed { place, why, more: Vec::new() })
             }
             None if nodes.is_empty() => {
                 Err(Error::malformed(&file, At::File, "there are no nodes in it"))

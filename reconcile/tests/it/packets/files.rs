@@ -152,7 +152,7 @@ fn what_is_no_capture_is_an_error_and_what_is_empty_a_warning() {
         (&b"timestamp,source"[..], "neither pcap nor pcapng"),
         (&b"\x0a\x0d\x0d\x0a\x00\x00"[..], "neither pcap nor pcapng"),
         (&b""[..], "it is empty"),
-        (&PLAIN.header(1)[..], "no packets in it"),
+        (&PLAIN.header(1)[..], "there is no packet"),
     ] {
         let mut bench = Bench::new();
         bench.add("x.pcap", bytes);
