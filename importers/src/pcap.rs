@@ -18,6 +18,7 @@ mod link_types;
 mod logs;
 mod plan;
 mod replay;
+mod roles;
 #[cfg(test)]
 mod samples;
 mod sniffer;

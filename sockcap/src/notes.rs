@@ -24,9 +24,23 @@ pub(crate) fn warnings(found: &Reconciliation) -> Vec<Note> {
     notes.extend(by_cause(&other, MESSAGE, "seen at one end only"));
     notes.push(note(found.stream_bytes.received_only, BYTE, "read that no call was seen to send"));
     notes.push(note(found.datagrams.lost, DATAGRAM, "sent and never received"));
+    // Of most programs these are few; where they are all there is, there is nothing else to see.
+    if found.internal.messages > found.total_messages() {
+        notes.push(internal(found));
+    }
     notes.extend(by_cause(&found.ignored, RECORD, "passed over"));
     notes.retain(|note| note.count > 0);
     notes
+}
+
+/// Messages that were left out, as who sent them received them.
+fn internal(found: &Reconciliation) -> Note {
+    let who = if found.internal.messages == 1 {
+        "of a process to itself"
+    } else {
+        "of processes to themselves"
+    };
+    note(found.internal.messages, MESSAGE, &format!("{who}, left out"))
 }
 
 /// All that could not be seen or matched, each with its count, and what the recorded system itself
@@ -44,12 +58,7 @@ pub(crate) fn notes(found: &Reconciliation) -> Vec<Note> {
     notes.push(note(found.datagrams.reordered, DATAGRAM, "out of order"));
     let unchecked = "without a checksum, matched by ends, size and order";
     notes.push(note(found.datagrams.unchecked, DATAGRAM, unchecked));
-    let internal = if found.internal.messages == 1 {
-        "of a process to itself"
-    } else {
-        "of processes to themselves"
-    };
-    notes.push(note(found.internal.messages, MESSAGE, &format!("{internal}, left out")));
+    notes.push(internal(found));
     notes.extend(by_cause(&found.ignored, RECORD, "passed over"));
     notes.retain(|note| note.count > 0);
     notes

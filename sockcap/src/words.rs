@@ -11,9 +11,13 @@ use crate::tuning::DEFAULT_DIRECTORY;
 
 /// The result of reconcile, in a line.
 pub(crate) fn reconciliation(found: &Reconciliation) -> String {
+    // Of no messages there is no share.
     let share = match found.total_messages() {
-        0 => 100.0,
-        all => 100.0 * found.both_ends as f64 / all as f64,
+        0 => String::new(),
+        all => {
+            let share = 100.0 * found.both_ends as f64 / all as f64;
+            format!("; {share:.1}% seen at both ends")
+        }
     };
     let mut sources = Vec::new();
     if found.logs > 0 {
@@ -28,7 +32,7 @@ pub(crate) fn reconciliation(found: &Reconciliation) -> String {
         sources.push(counted(found.imported.len() as u64, "import", "imports"));
     }
     let messages = counted(found.total_messages(), "message", "messages");
-    format!("{messages} of {}; {share:.1}% seen at both ends", sources.join(" and "))
+    format!("{messages} of {}{share}", sources.join(" and "))
 }
 
 /// The source of a log, if that is not the library.

@@ -6,10 +6,10 @@
 
 use std::fs::File;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use message_trace::{DataDir, DataPath};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use socket_log::encode::{Datagram, Direction, Origin, Role, datagram_flag};
 use socket_log::layout::{source, state};
 use socket_log::write::{LogWriter, Socket, TCP, TCP6, UDP, inet};
@@ -36,6 +36,8 @@ pub(crate) struct Logs {
     sniffer: String,
     logs: Vec<Log>,
     by_node: FxHashMap<(u32, Option<u16>), u32>,
+    /// Ports that a log says a socket listens on.
+    listening: FxHashSet<(u32, u16)>,
     /// Records written.
     pub(crate) records: u64,
 }
@@ -57,6 +59,7 @@ impl Logs {
             sniffer: sniffer.to_owned(),
             logs: Vec::new(),
             by_node: FxHashMap::default(),
+            listening: FxHashSet::default(),
             records: 0,
         }
     }
@@ -86,6 +89,24 @@ impl Logs {
             };
         });
         reference
+    }
+
+    /// A socket that listens on the port of `own`, whatever the address, as connections to it are
+    /// older than the capture; once for each log.
+    pub(crate) fn listening(&mut self, (number, host): (u32, &Host), own: End, time: i64) {
+        let log = self.log(number, host, own, time);
+        if !self.listening.insert((log, own.1)) {
+            return;
+        }
+        let (socket, any): (_, IpAddr) = match own.0 {
+            IpAddr::V4(_) => (TCP, Ipv4Addr::UNSPECIFIED.into()),
+            IpAddr::V6(_) => (TCP6, Ipv6Addr::UNSPECIFIED.into()),
+        };
+        let reference = self.flow(log, socket, Origin::Found, time);
+        let own = name((any, own.1));
+        self.write(reference, |writer, flow| {
+            writer.endpoints(ticks(time), flow, Role::Listen, &own, &[], 0);
+        });
     }
 
     /// A socket for datagrams, bound to `own`.

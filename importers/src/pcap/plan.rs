@@ -12,8 +12,10 @@ use std::net::IpAddr;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::flow::{Key, is_for_many};
+use super::headers::End;
+use super::roles::{self, Decided};
 use super::sniffer::Sniffer;
-use super::survey::{Seenness, Survey};
+use super::survey::{Joined, Seenness, Survey};
 use super::translation::{CopiesTell, Delay, Translations};
 use crate::tuning::{AS_MUCH_SHARE, MAX_HOSTS, MAX_SERVICES};
 
@@ -45,6 +47,8 @@ pub(crate) struct Host {
     pub(crate) services: Vec<u16>,
     /// The only service of the rest of it.
     pub(crate) service: Option<u16>,
+    /// Ports that connections lead to that are older than the captures, in order.
+    pub(crate) listening: Vec<u16>,
 }
 
 impl Plan {
@@ -81,6 +85,7 @@ pub(crate) fn plan(
         near,
         services: Vec::new(),
         service: None,
+        listening: Vec::new(),
     };
     for (number, sniffer) in (0..).zip(sniffers) {
         plan.own.push(number);
@@ -279,17 +284,35 @@ fn nearer(delays: &[Delay]) -> FxHashMap<(IpAddr, u32, u32), i64> {
 fn services(plan: &mut Plan, surveys: &[Survey]) {
     let mut ports: Vec<FxHashMap<u16, bool>> = vec![FxHashMap::default(); plan.hosts.len()];
     let mut connects = vec![false; plan.hosts.len()];
+    let mut call = |client: IpAddr, (address, port): End, sniffer: u32| {
+        let host = plan.host_of(address, sniffer);
+        let from = plan.host_of(client, sniffer);
+        // Whatever addresses of its own a host takes, it speaks to itself.
+        let inner = from == host;
+        if let Some(host) = host {
+            *ports[host as usize].entry(port).or_default() |= inner;
+        }
+        if let Some(from) = from.filter(|_| !inner) {
+            connects[from as usize] = true;
+        }
+    };
     for (sniffer, survey) in (0..).zip(surveys) {
-        for (((address, port), _), inner) in &survey.servers {
-            if let Some(host) = plan.host_of(*address, sniffer) {
-                *ports[host as usize].entry(*port).or_default() |= *inner;
-            }
+        survey.calls.iter().for_each(|of| call(of.client, of.server, sniffer));
+    }
+    let mut listening: Vec<(u32, u16)> = Vec::new();
+    for decided in roles::decide(surveys, |address, sniffer| plan.host_of(address, sniffer)) {
+        let Decided { sniffer, service, client, both_fixed } = decided;
+        call(client.0, service, sniffer);
+        let host = plan.host_of(service.0, sniffer);
+        if both_fixed && host == plan.host_of(client.0, sniffer) {
+            call(service.0, client, sniffer);
         }
-        for client in &survey.clients {
-            if let Some(host) = plan.host_of(*client, sniffer) {
-                connects[host as usize] = true;
-            }
-        }
+        listening.extend(host.map(|host| (host, service.1)));
+    }
+    listening.sort_unstable();
+    listening.dedup();
+    for (host, port) in listening {
+        plan.hosts[host as usize].listening.push(port);
     }
     for ((host, ports), connects) in plan.hosts.iter_mut().zip(ports).zip(connects) {
         let apart = !connects && ports.len() > 1 && ports.len() <= MAX_SERVICES;
@@ -306,7 +329,7 @@ fn services(plan: &mut Plan, surveys: &[Survey]) {
 fn starts(plan: &mut Plan, surveys: &[Survey]) {
     let mut starts: FxHashMap<Key, [Option<u32>; 2]> = FxHashMap::default();
     for (sniffer, survey) in (0..).zip(surveys) {
-        for (key, first) in &survey.joined {
+        for (key, Joined { first, .. }) in &survey.joined {
             let [one, other] = key.ends;
             let names = plan.translations.of(&(one, other, key.udp)).unwrap_or((one, other));
             let swapped = names.0 > names.1;

@@ -347,6 +347,9 @@ fn write(
                     None => Role::Unknown,
                 };
                 let ends = [key.ends[end], key.ends[1 - end]];
+                if role == Role::Unknown && host.1.listening.contains(&ends[0].1) {
+                    logs.listening(host, ends[0], connection.first);
+                }
                 let flow = logs.connection(host, ends, role, connection.first);
                 connection.flows[end] = Some(flow);
                 flow

@@ -13,7 +13,7 @@ use super::flow::{Key, is_for_many, signature};
 use super::headers::{End, Packet, Tcp, Transport};
 use super::sniffer::{Counts, Sighting, Sniffer, read_once};
 use crate::error::Error;
-use crate::tuning::{IDLE_KEPT_NS, MAX_ADDRESSES, MAX_FLOWS, MAX_SERVERS};
+use crate::tuning::{IDLE_KEPT_NS, MAX_ADDRESSES, MAX_CALLS, MAX_FLOWS};
 
 /// What a sniffer saw.
 #[derive(Debug, Default)]
@@ -21,14 +21,29 @@ pub(crate) struct Survey {
     pub(crate) addresses: FxHashMap<IpAddr, Seenness>,
     /// Packets from one host to another, of IPv4 and of IPv6.
     pub(crate) packets: [u64; 2],
-    /// Ends that others connect to, or send datagrams to first; and whether the same address does.
-    pub(crate) servers: FxHashMap<(End, bool), bool>,
-    /// Addresses that connect to others.
-    pub(crate) clients: FxHashSet<IpAddr>,
-    /// For each connection that was joined in its middle the first sequence number of each end.
-    pub(crate) joined: FxHashMap<Key, [Option<u32>; 2]>,
+    /// Who connects to which end, or sends datagrams to it first.
+    pub(crate) calls: FxHashSet<Call>,
+    /// The connections that were joined in their middle.
+    pub(crate) joined: FxHashMap<Key, Joined>,
     pub(crate) samples: Samples,
     pub(crate) counts: Counts,
+}
+
+/// An address that connects to an end, or sends datagrams to it first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Call {
+    pub(crate) client: IpAddr,
+    pub(crate) server: End,
+    pub(crate) udp: bool,
+}
+
+/// What is known of the beginning of a connection that was joined in its middle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Joined {
+    /// The first sequence number of each end.
+    pub(crate) first: [Option<u32>; 2],
+    /// Which end data was seen of first.
+    pub(crate) speaker: Option<usize>,
 }
 
 /// How an address was seen.
@@ -112,8 +127,7 @@ struct Surveyor {
 struct Flow {
     /// Its beginning was seen.
     whole: bool,
-    /// The first sequence number of each end.
-    first: [Option<u32>; 2],
+    joined: Joined,
     last: i64,
 }
 
@@ -186,10 +200,11 @@ impl Surveyor {
             return;
         }
         if packet.bytes > 0 {
-            flow.first[sender].get_or_insert(tcp.sequence);
+            flow.joined.first[sender].get_or_insert(tcp.sequence);
+            flow.joined.speaker.get_or_insert(sender);
         }
         if tcp.has(Tcp::ACK) {
-            flow.first[1 - sender].get_or_insert(tcp.acknowledged);
+            flow.joined.first[1 - sender].get_or_insert(tcp.acknowledged);
         }
     }
 
@@ -209,14 +224,8 @@ impl Surveyor {
     }
 
     fn server(&mut self, server: End, udp: bool, client: IpAddr) {
-        let inner = client == server.0;
-        if self.survey.servers.len() < MAX_SERVERS
-            || self.survey.servers.contains_key(&(server, udp))
-        {
-            *self.survey.servers.entry((server, udp)).or_default() |= inner;
-        }
-        if !inner {
-            self.survey.clients.insert(client);
+        if self.survey.calls.len() < MAX_CALLS {
+            self.survey.calls.insert(Call { client, server, udp });
         }
     }
 
@@ -224,8 +233,11 @@ impl Surveyor {
         if self.flows.len() >= MAX_FLOWS && !self.flows.contains_key(&key) {
             self.make_room(time);
         }
-        let flow =
-            self.flows.entry(key).or_insert(Flow { whole: false, first: [None; 2], last: time });
+        let flow = self.flows.entry(key).or_insert(Flow {
+            whole: false,
+            joined: Joined::default(),
+            last: time,
+        });
         flow.last = flow.last.max(time);
         flow
     }
@@ -247,8 +259,8 @@ impl Surveyor {
 
     fn finish(mut self, mut counts: Counts) -> Survey {
         let middle = |(key, flow): (&Key, &Flow)| {
-            let joined = !key.udp && !flow.whole && flow.first != [None; 2];
-            joined.then_some((*key, flow.first))
+            let joined = !key.udp && !flow.whole && flow.joined.first != [None; 2];
+            joined.then_some((*key, flow.joined))
         };
         self.survey.joined = self.flows.iter().filter_map(middle).collect();
         if self.uncounted > 0 {

@@ -8,5 +8,6 @@ mod copies;
 mod files;
 mod flows;
 mod hosts;
+mod joined;
 mod links;
 mod wire;

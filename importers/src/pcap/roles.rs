@@ -1,0 +1,116 @@
+//! Which end of a connection is the service, where the connection is older than the capture: no
+//! packet says who connected.
+//!
+//! What tells is, in this order of weight: that connections to the port were seen being made; how
+//! many others the port speaks to, as a service has one port for many clients and each of these
+//! one of its own for each connection; that the port is none of those that systems give to clients;
+//! and who is seen speaking first, as a capture mostly begins while a connection rests. A port
+//! counts for its host as a whole: a service listens on any of its addresses, and loopback alone
+//! has many.
+
+use std::net::IpAddr;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::headers::End;
+use super::survey::Survey;
+use crate::tuning::{PORT_CLASS_WEIGHT, SHARED_BY_MANY, SPEAKS_FIRST_WEIGHT};
+
+/// A port of a host, or of an address that is of no host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Place {
+    host: Option<u32>,
+    address: Option<IpAddr>,
+    port: u16,
+}
+
+/// A connection that was joined in its middle, with its service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Decided {
+    /// By which sniffer it was seen.
+    pub(crate) sniffer: u32,
+    pub(crate) service: End,
+    pub(crate) client: End,
+    /// The client's port is a fixed one, too, so that it tells who the client is.
+    pub(crate) both_fixed: bool,
+}
+
+/// What is known of a place by all connections that were joined in their middle.
+#[derive(Clone, Copy, Debug, Default)]
+struct Standing {
+    /// Number of places that it speaks to.
+    peers: u32,
+    /// Connections in which the other end was seen speaking first, less those in which it was.
+    asked: i32,
+    connections: u32,
+}
+
+/// Decides for all connections that a survey has joined in their middle and that data was seen of.
+/// `host_of` says which host has an address as a sniffer sees it.
+pub(crate) fn decide(
+    surveys: &[Survey],
+    host_of: impl Fn(IpAddr, u32) -> Option<u32>,
+) -> Vec<Decided> {
+    let place = |(address, port): End, sniffer| match host_of(address, sniffer) {
+        Some(host) => Place { host: Some(host), address: None, port },
+        None => Place { host: None, address: Some(address), port },
+    };
+    let mut known: FxHashSet<Place> = FxHashSet::default();
+    let mut standings: FxHashMap<Place, Standing> = FxHashMap::default();
+    let mut pairs: FxHashSet<[Place; 2]> = FxHashSet::default();
+    let mut joined = Vec::new();
+    for (sniffer, survey) in (0..).zip(surveys) {
+        let tcp = survey.calls.iter().filter(|call| !call.udp);
+        known.extend(tcp.map(|call| place(call.server, sniffer)));
+        for (key, of) in &survey.joined {
+            let Some(speaker) = of.speaker.filter(|_| key.ends[0] != key.ends[1]) else { continue };
+            let places = key.ends.map(|end| place(end, sniffer));
+            joined.push((sniffer, key.ends, places));
+            let is_new = pairs.insert(places);
+            for (end, place) in places.into_iter().enumerate() {
+                let standing = standings.entry(place).or_default();
+                standing.peers += u32::from(is_new);
+                standing.connections += 1;
+                standing.asked += if end == speaker { -1 } else { 1 };
+            }
+        }
+    }
+    let decide = |(sniffer, ends, places): (u32, [End; 2], [Place; 2])| {
+        let of = places.map(|place| standings.get(&place).copied().unwrap_or_default());
+        let is_known = places.map(|place| known.contains(&place));
+        let first = match is_known {
+            [true, false] => true,
+            [false, true] => false,
+            _ => is_first(ends, of),
+        };
+        let [service, client] = if first { ends } else { [ends[1], ends[0]] };
+        let fixed = |port: u16| class(port) > 0.0;
+        let many = of.iter().all(|standing| standing.peers >= SHARED_BY_MANY);
+        let both_fixed = many || (fixed(service.1) && fixed(client.1));
+        Decided { sniffer, service, client, both_fixed }
+    };
+    joined.into_iter().map(decide).collect()
+}
+
+/// Whether the first of two ends is rather the service.
+fn is_first(ends: [End; 2], of: [Standing; 2]) -> bool {
+    let score = |end: End, of: Standing| {
+        let asked = f64::from(of.asked) / f64::from(of.connections.max(1));
+        f64::from(of.peers.max(1)).ln()
+            + PORT_CLASS_WEIGHT * class(end.1)
+            + SPEAKS_FIRST_WEIGHT * asked
+    };
+    let [one, other] = [score(ends[0], of[0]), score(ends[1], of[1])];
+    // Where nothing tells, the lower port is rather a service's.
+    if one == other { ends[0].1 < ends[1].1 } else { one > other }
+}
+
+/// What a port says by itself: those up to 1023 are services' (2), those from 32768 on are given to
+/// who connects (0; by Linux, and of the later ones by all systems).
+fn class(port: u16) -> f64 {
+    match port {
+        ..1024 => 2.0,
+        1024..32_768 => 1.0,
+        _ => 0.0,
+    }
+}
