@@ -7,6 +7,7 @@
 //! sockets and descriptors (`world`, `sockets`, `tables`) and is written to the process's log
 //! (`log`). Memory holds what is open at one moment, whatever the size of the files.
 
+mod accept;
 mod address;
 mod call;
 mod calls;
@@ -25,6 +26,7 @@ mod result;
 mod sockets;
 mod tables;
 mod tasks;
+mod unnamed;
 mod value;
 mod world;
 
@@ -33,7 +35,7 @@ use std::path::{Path, PathBuf};
 
 use message_trace::{DataDir, Progress};
 
-use crate::tuning::HEAD_BYTES;
+use crate::tuning::{COARSE_STEP_NS, FINE_NS, HEAD_BYTES};
 
 pub(crate) use kind::STRACE;
 pub use outcome::{how_to_run, options};
@@ -47,6 +49,7 @@ use self::lines::{Lines, Next};
 use self::log::End;
 use self::outcome::Imported;
 use self::tasks::{Held, Tasks};
+use self::unnamed::{Found, OwnNames};
 use self::world::{Destination, Who, World};
 
 /// The importer of strace's output. Files of `strace -ff` belong together, and those of several
@@ -84,13 +87,28 @@ impl Importer for Strace {
         let salt = salt(files, &heads);
         let place =
             Destination { host: self.host.clone(), directory: Some(directory.clone()), salt };
-        let mut lines = Lines::open(files).map_err(|(path, source)| Error::io(&path, source))?;
-        for (file, head) in heads.iter().enumerate() {
-            lines.set_thread(file, head.thread.unwrap_or(file as u32));
+        let open = || -> Result<Lines, Error> {
+            let mut lines =
+                Lines::open(files).map_err(|(path, source)| Error::io(&path, source))?;
+            for (file, head) in heads.iter().enumerate() {
+                lines.set_thread(file, head.thread.unwrap_or(file as u32));
+            }
+            Ok(lines)
+        };
+        let names = OwnNames::default();
+        let (mut imported, found) = import(files, open()?, place.clone(), names, progress)?;
+        if !found.names.is_empty() {
+            progress.step("reading strace's output again, with the names of connections", bytes);
+            let replaced = imported.replaced;
+            (imported, _) = import(files, open()?, place, found.names, progress)?;
+            imported.replaced = replaced;
         }
-        let imported = import(files, lines, place, progress)?;
-        let written = if imported.logs > 0 { vec![directory] } else { Vec::new() };
-        Ok(Summary { files: files.len() as u64, bytes, written, ..imported.summary() })
+        imported.unnamed = found.without;
+        if imported.sockets == 0 {
+            return Err(outcome::no_sockets(files, imported.summary()));
+        }
+        let files = files.len() as u64;
+        Ok(Summary { files, bytes, written: vec![directory], ..imported.summary() })
     }
 }
 
@@ -98,7 +116,10 @@ impl Importer for Strace {
 /// lines there were, and how many of them were not understood.
 fn import_bytes(bytes: &[u8]) -> Result<(u64, u64), Error> {
     let place = Destination { host: "host".into(), directory: None, salt: 0 };
-    let imported = import(&[PathBuf::from("input")], Lines::of(bytes.to_vec()), place, &())?;
+    let files = [PathBuf::from("input")];
+    let read = |names| import(&files, Lines::of(bytes.to_vec()), place.clone(), names, &());
+    let (imported, found) = read(OwnNames::default())?;
+    read(found.names)?;
     Ok((imported.lines, imported.skipped.total()))
 }
 
@@ -107,10 +128,16 @@ fn import(
     files: &[PathBuf],
     mut lines: Lines,
     place: Destination,
+    names: OwnNames,
     progress: &dyn Progress,
-) -> Result<Imported, Error> {
+) -> Result<(Imported, Found), Error> {
     let read = |(path, source): (PathBuf, _)| Error::io(&path, source);
-    let mut import = Import { world: World::new(place), tasks: Tasks::default(), latest: 0 };
+    let mut import = Import {
+        world: World::new(place, names),
+        tasks: Tasks::default(),
+        latest: 0,
+        clocks: vec![0; files.len()],
+    };
     let mut waiting = 0;
     let ended = loop {
         let placed = match lines.next() {
@@ -223,15 +250,20 @@ struct Import {
     tasks: Tasks,
     /// The latest time met.
     latest: i64,
+    /// The time of the last line of each file.
+    clocks: Vec<i64>,
 }
 
 impl Import {
     fn line(&mut self, text: &[u8], file: &Path, placed: &lines::Placed) {
         self.world.imported.lines += 1;
-        let Ok(line) = line::parse(text) else {
+        let Ok(mut line) = line::parse(text) else {
             self.world.imported.did_not_understand(file, placed.number, text);
             return;
         };
+        if line.what != What::Remark {
+            self.put_in_order(&mut line, placed.file);
+        }
         self.latest = self.latest.max(line.time);
         if line.what == What::Remark {
             return;
@@ -241,6 +273,7 @@ impl Import {
             text: text.to_vec(),
             file: placed.file,
             number: placed.number,
+            time: line.time,
             next: placed.next(),
         };
         if self.tasks.must_wait(&mut self.world, thread, &line, held) {
@@ -251,11 +284,23 @@ impl Import {
         }
     }
 
+    /// Where times are coarse, many lines have the same: each then comes a little after the one
+    /// before it in its file, so that the order stays.
+    fn put_in_order(&mut self, line: &mut line::Line, file: usize) {
+        let Some(clock) = self.clocks.get_mut(file) else { return };
+        if line.unit > FINE_NS {
+            self.world.imported.coarse += 1;
+            line.time = line.time.max(clock.saturating_add(COARSE_STEP_NS));
+        }
+        *clock = line.time;
+    }
+
     /// Takes lines that had to wait into account.
     fn replay(&mut self, files: &[PathBuf]) {
         for held in std::mem::take(&mut self.tasks.released) {
-            let Ok(line) = line::parse(&held.text) else { continue };
+            let Ok(mut line) = line::parse(&held.text) else { continue };
             let Some(thread) = line.thread else { continue };
+            line.time = held.time;
             if self.tasks.line(&mut self.world, thread, &line, &held).is_none() {
                 let file = files.get(held.file).map_or(Path::new(""), PathBuf::as_path);
                 self.world.imported.did_not_understand(file, held.number, &held.text);
@@ -263,8 +308,9 @@ impl Import {
         }
     }
 
-    /// Ends all logs; of an import that has `ended` by an error, none is left.
-    fn finish(mut self, ended: Result<(), Error>) -> Result<Imported, Error> {
+    /// Ends all logs; of an import that has `ended` by an error, or that no socket was in, none is
+    /// left.
+    fn finish(mut self, ended: Result<(), Error>) -> Result<(Imported, Found), Error> {
         let mut left: Vec<u32> = self.world.processes.keys().copied().collect();
         left.sort_unstable();
         for process in left {
@@ -272,14 +318,15 @@ impl Import {
             self.world.end(Who { thread: pid, process, time: self.latest }, End::Unknown);
         }
         let failed = self.world.failed.take();
-        if let Err(error) = ended.and_then(|()| failed.map_or(Ok(()), Err)) {
+        let ended = ended.and_then(|()| failed.map_or(Ok(()), Err));
+        if ended.is_err() || self.world.imported.sockets == 0 {
             for log in self.world.logs() {
                 // What cannot be removed either is a log without a header, and no reader takes it
                 // for one.
                 let _ = log.remove_file();
             }
-            return Err(error);
         }
-        Ok(self.world.imported)
+        let World { imported, unnamed, .. } = self.world;
+        ended.map(|()| (imported, unnamed.find()))
     }
 }

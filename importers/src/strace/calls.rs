@@ -3,10 +3,10 @@
 use socket_log::encode::{Direction, Role};
 
 use super::call::Call;
-use super::lifecycle;
 use super::messages::Payload;
 use super::moves::{self, Shape};
 use super::world::World;
+use super::{accept, lifecycle};
 
 /// Does what a call on descriptors did. `None` where its text is not understood.
 pub(super) fn call(world: &mut World, payload: &mut Payload, call: Call) -> Option<()> {
@@ -31,7 +31,7 @@ pub(super) fn call(world: &mut World, payload: &mut Payload, call: Call) -> Opti
         b"bind" => lifecycle::bind(world, call, Role::Bind),
         b"listen" => lifecycle::bind(world, call, Role::Listen),
         b"connect" => lifecycle::connect(world, call),
-        b"accept" | b"accept4" => lifecycle::accept(world, call),
+        b"accept" | b"accept4" => accept::accept(world, call),
         b"shutdown" => lifecycle::shutdown(world, call),
         b"getsockname" => lifecycle::name(world, call, true),
         b"getpeername" => lifecycle::name(world, call, false),

@@ -7,18 +7,18 @@ use super::failed::failed;
 use super::result::{self, EINPROGRESS, EINTR, Outcome};
 use super::sockets::{DATAGRAM, Made, SEQUENCE, STREAM, SocketId};
 use super::tables::Entry;
-use super::value::{Cursor, Flags};
+use super::value::Cursor;
 use super::world::{Who, World};
 use super::{address, descriptor};
 
 /// The result of a call, and a cursor behind its number.
-fn outcome(call: Call) -> Option<(Outcome, Cursor)> {
+pub(super) fn outcome(call: Call) -> Option<(Outcome, Cursor)> {
     let mut cursor = call.arguments();
     Some((result::outcome(&mut cursor)?, cursor))
 }
 
 /// The descriptor that a call has given.
-fn given(call: Call) -> Option<Option<descriptor::Descriptor>> {
+pub(super) fn given(call: Call) -> Option<Option<descriptor::Descriptor>> {
     let mut cursor = call.arguments();
     while cursor.next().is_some() {}
     match outcome(call)?.0 {
@@ -90,7 +90,7 @@ pub(super) fn socket(world: &mut World, call: Call) -> Option<()> {
 }
 
 /// A new socket, which `fd` leads to.
-fn make(
+pub(super) fn make(
     world: &mut World,
     who: Who,
     made: Made,
@@ -135,7 +135,7 @@ pub(super) fn socketpair(world: &mut World, call: Call) -> Option<()> {
 }
 
 /// The socket that a call's first argument leads to.
-fn first(world: &mut World, call: Call) -> Option<Option<(SocketId, i32)>> {
+pub(super) fn first(world: &mut World, call: Call) -> Option<Option<(SocketId, i32)>> {
     let descriptor = call.arguments().descriptor()?;
     Some(world.socket(call.who, descriptor).map(|socket| (socket, descriptor.number)))
 }
@@ -165,8 +165,14 @@ pub(super) fn bind(world: &mut World, call: Call, role: Role) -> Option<()> {
 
 /// `connect(4<TCP:[77]>, {...}, 16) = 0`.
 pub(super) fn connect(world: &mut World, call: Call) -> Option<()> {
-    let Some((id, fd)) = first(world, call)? else { return Some(()) };
-    let name = call.arguments().argument(1).and_then(address::sockaddr).unwrap_or_default();
+    let name = call.arguments().argument(1).and_then(address::sockaddr);
+    let Some((id, fd)) = first(world, call)? else {
+        // Of a socket whose making is not in the file it is not known of what kind it is.
+        let is_captured = name.is_some_and(|name| !address::is_unspecified(&name));
+        world.imported.unknown_sockets += u64::from(is_captured);
+        return Some(());
+    };
+    let name = name.unwrap_or_default();
     match outcome(call)?.0 {
         Outcome::Returned(0) => {
             ends_connection(world, id, &name);
@@ -212,52 +218,9 @@ pub(super) fn connected(world: &mut World, who: Who, id: SocketId, fd: i32, name
             socket.local = vec![address::UNIX, 0];
         }
         socket.version += 1;
+        world.named(who, who.time, id, fd, false);
     }
     world.flow(who, id, fd);
-}
-
-/// `accept4(3<TCP:[10.0.0.1:80]>, {...}, [16], SOCK_CLOEXEC) =
-/// 5<TCP:[10.0.0.1:80->10.0.0.2:5000]>`.
-pub(super) fn accept(world: &mut World, call: Call) -> Option<()> {
-    let Some((listener, listening)) = first(world, call)? else { return Some(()) };
-    let Some(fd) = given(call)? else {
-        if let Outcome::Failed(errno) = outcome(call)?.0 {
-            failed(world, call, Direction::Receive, listener, listening, errno);
-        }
-        return Some(());
-    };
-    let who = call.returned();
-    let flags = call.arguments().argument(3).map(Cursor::flags);
-    let has = |name: &str| flags.is_some_and(|flags: Flags| flags.has(name));
-    let by = world.sockets.get(listener)?;
-    let (domain, kind, protocol, local) = (by.domain, by.kind, by.protocol, by.local.clone());
-    let pid = world.pid(who.process);
-    let made = Made {
-        domain,
-        kind,
-        protocol,
-        origin: Origin::Accept,
-        pid,
-        is_nonblocking: has("SOCK_NONBLOCK"),
-    };
-    world.flow(who, listener, listening);
-    let id = make(world, who, made, fd, has("SOCK_CLOEXEC"));
-    let client =
-        descriptor::socket(fd.decoration).and_then(|seen| world.sockets.of_inode(seen.peer_inode?));
-    let client = client.and_then(|client| world.sockets.get(client)).map_or(0, |client| client.pid);
-    let socket = world.sockets.get_mut(id)?;
-    if socket.local.is_empty() || domain == address::UNIX {
-        socket.local = local;
-    }
-    if socket.peer.is_empty()
-        && let Some(peer) = call.arguments().argument(1).and_then(address::sockaddr)
-    {
-        socket.peer = peer;
-    }
-    (socket.role, socket.listener, socket.peer_pid) = (Role::Accept, Some(listener), client);
-    socket.version += 1;
-    world.flow(who, id, fd.number);
-    Some(())
 }
 
 /// `shutdown(4<...>, SHUT_WR) = 0`.

@@ -15,6 +15,8 @@ pub(super) struct Line<'a> {
     pub(super) command: &'a [u8],
     /// In nanoseconds since the Unix epoch. 0 in a remark of strace's own.
     pub(super) time: i64,
+    /// How finely the time is told, in nanoseconds.
+    pub(super) unit: i64,
     pub(super) what: What<'a>,
 }
 
@@ -54,7 +56,7 @@ pub(super) enum Problem {
 /// Takes a line apart.
 pub(super) fn parse(text: &[u8]) -> Result<Line<'_>, Problem> {
     let text = text.strip_suffix(b"\r").unwrap_or(text);
-    let remark = Line { thread: None, command: b"", time: 0, what: What::Remark };
+    let remark = Line { thread: None, command: b"", time: 0, unit: 1, what: What::Remark };
     let mut cursor = Cursor::new(text);
     // Stacks (-k) and dumps of data (-e read, -e write) are behind the line that they belong to.
     if text.is_empty() || cursor.eat(b" > ") || cursor.eat(b" | ") || is_remark(text) {
@@ -64,7 +66,8 @@ pub(super) fn parse(text: &[u8]) -> Result<Line<'_>, Problem> {
     let time = time(&mut cursor);
     addresses(&mut cursor);
     let what = what(cursor.rest())?;
-    Ok(Line { thread, command, time: time?, what })
+    let (time, unit) = time?;
+    Ok(Line { thread, command, time, unit, what })
 }
 
 /// Lines of strace's own, which it writes to the terminal.
@@ -103,8 +106,8 @@ fn thread<'a>(cursor: &mut Cursor<'a>) -> (Option<u32>, &'a [u8]) {
     (number, command)
 }
 
-/// Seconds since the epoch and their fraction, in nanoseconds.
-fn time(cursor: &mut Cursor) -> Result<i64, Problem> {
+/// Seconds since the epoch and their fraction, in nanoseconds; and how finely they are told.
+fn time(cursor: &mut Cursor) -> Result<(i64, i64), Problem> {
     /// Smaller numbers (years before 1973) are times since the line before.
     const RELATIVE: i64 = 100_000_000;
     cursor.spaces();
@@ -119,7 +122,10 @@ fn time(cursor: &mut Cursor) -> Result<i64, Problem> {
         cursor.spaces();
         return Err(Problem::TimeOfDay);
     }
-    let nanoseconds = if cursor.eat(b".") { fraction(cursor).ok_or(Problem::NoTime)? } else { 0 };
+    let (nanoseconds, unit) = match cursor.eat(b".") {
+        true => fraction(cursor).ok_or(Problem::NoTime)?,
+        false => (0, 1_000_000_000),
+    };
     cursor.spaces();
     if seconds < RELATIVE {
         return Err(Problem::Relative);
@@ -133,18 +139,19 @@ fn time(cursor: &mut Cursor) -> Result<i64, Problem> {
     seconds
         .checked_mul(1_000_000_000)
         .and_then(|time| time.checked_add(nanoseconds))
+        .map(|time| (time, unit))
         .ok_or(Problem::NoTime)
 }
 
-/// The digits behind a point, in billionths.
-fn fraction(cursor: &mut Cursor) -> Option<i64> {
+/// The digits behind a point, in billionths, and the unit of the last.
+fn fraction(cursor: &mut Cursor) -> Option<(i64, i64)> {
     let (mut value, mut unit) = (0, 1_000_000_000i64);
     while let Some(byte @ b'0'..=b'9') = cursor.peek() {
         unit /= 10;
         value += unit * i64::from(byte - b'0');
         cursor.forward(1);
     }
-    (unit < 1_000_000_000).then_some(value)
+    (unit < 1_000_000_000).then_some((value, unit.max(1)))
 }
 
 /// The instruction's address (`-i`) and the call's number (`-n`), in brackets.
@@ -268,11 +275,21 @@ mod tests {
                     thread: *thread,
                     command: command.as_bytes(),
                     time: *time,
+                    unit: line.unit,
                     what: call("read", "3) = 0")
                 },
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn times_say_how_fine_they_are() {
+        let unit = |time: &str| parse(format!("31 {time} read(3) = 0").as_bytes()).unwrap().unit;
+        assert_eq!(unit("1795184746"), 1_000_000_000);
+        assert_eq!(unit("1795184746.123"), 1_000_000);
+        assert_eq!(unit("1795184746.123456"), 1_000);
+        assert_eq!(unit("1795184746.123456789"), 1);
     }
 
     #[test]

@@ -205,6 +205,11 @@ impl Log {
         self.views.get(&id).map_or(0, |view| view.flow)
     }
 
+    /// How many sockets are in it.
+    pub(super) fn sockets(&self) -> u32 {
+        self.flows
+    }
+
     fn name(&mut self, at: At, flow: u32, socket: &Socket) {
         let is_unnamed = matches!(socket.role, Role::Bind | Role::Unknown)
             && !socket.has_name()

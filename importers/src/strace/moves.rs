@@ -200,6 +200,9 @@ fn add_transfer(
     duration: u64,
 ) {
     world.imported.transfers += 1;
+    if let Some(socket) = world.sockets.get(moved.socket) {
+        world.unnamed.moved(moved.socket, socket, moved.direction, who.time, bytes);
+    }
     if let Some(log) = world.log(who.process) {
         log.transfer(who.at(), moved.direction, moved.flow, bytes, duration);
     }

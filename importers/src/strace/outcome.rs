@@ -1,12 +1,13 @@
 //! What an import of strace's output found and could not use, in the words of the user; and how
 //! to run strace.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::line::Problem;
 use crate::error::Error;
 use crate::summary::{At, Place, Skip, Skipped, Summary};
 use crate::tuning::LINE_SHOWN;
+use crate::unfinished::nothing;
 
 /// The options by which strace says all that an import needs, but for the calls.
 const OPTIONS: [&str; 6] = ["-f", "-ttt", "-T", "-yy", "-s", "65535"];
@@ -33,13 +34,18 @@ pub fn how_to_run(file: &str, command: &str) -> String {
     )
 }
 
+/// The lines of what a user types.
+fn command() -> Vec<String> {
+    how_to_run("FILE", "CMD").lines().map(|line| line.trim().to_owned()).collect()
+}
+
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Imported {
     /// Lines read.
     pub(super) lines: u64,
-    /// Logs written, one for each process and program.
-    pub(super) logs: u64,
+    /// Sockets in the logs; one that is in several counts in each.
+    pub(super) sockets: u64,
     /// Calls that moved bytes of a stream.
     pub(super) transfers: u64,
     /// Datagrams sent, received or looked at.
@@ -56,6 +62,10 @@ pub(super) struct Imported {
     pub(super) found_threads: u64,
     /// Calls that set up `io_uring`, which moves bytes without calls.
     pub(super) io_uring: u64,
+    /// Connections whose own name at the end that connected is not known.
+    pub(super) unnamed: u64,
+    /// Lines whose times are of whole seconds or little better.
+    pub(super) coarse: u64,
     /// Lines that were not understood.
     pub(super) skipped: Skipped,
     /// Whether there was a log of the same name before.
@@ -94,7 +104,24 @@ impl Imported {
             self.found_threads,
             "threads are taken for processes, as their beginning is not in the file: trace the calls of %process, too",
         );
-        note(self.io_uring, "uses of io_uring: what moves by it is not seen");
+        note(
+            self.unnamed,
+            "connections have no name of their own at the end that connected, so that their other \
+             ends may not be found: run strace with -yy",
+        );
+        note(
+            self.coarse,
+            "lines have times of whole seconds or milliseconds, so that only the order within \
+             their file is known, and delays are not: run strace with -ttt",
+        );
+        if self.unnamed + self.coarse + self.unknown_sockets + self.found_threads > 0 {
+            notes.push("all of it is told by".to_owned());
+            notes.extend(command());
+        }
+        let io_uring = "uses of io_uring: what moves by it is not seen";
+        if self.io_uring > 0 {
+            notes.push(format!("{} {io_uring}", self.io_uring));
+        }
         Summary {
             read: self.lines,
             made: self.transfers + self.datagrams,
@@ -118,17 +145,18 @@ pub(super) fn beginning(text: &[u8]) -> String {
 
 /// A file is something else than strace's output.
 pub(super) fn not_strace(file: &Path, number: u64, text: &str) -> Error {
-    Error::malformed(
-        file,
-        At::Line(number),
-        format!("no output of strace: '{text}'; make it with\n  {}", how_to_run("FILE", "CMD")),
-    )
+    let why = format!("no output of strace: '{text}'; make it with");
+    Error::malformed(file, At::Line(number), why).with(command())
 }
 
 /// There is nothing in a file.
 pub(super) fn empty(file: &Path) -> Error {
-    let why = format!("no call is in it; make it with\n  {}", how_to_run("FILE", "CMD"));
-    Error::malformed(file, At::File, why)
+    Error::malformed(file, At::File, "no call is in it; make it with").with(command())
+}
+
+/// There is no process in the files that did anything with a socket.
+pub(super) fn no_sockets(files: &[PathBuf], summary: Summary) -> Error {
+    nothing(files, "there is no call on a socket", &summary)
 }
 
 /// The times of a file do not tell the date.
@@ -139,6 +167,6 @@ pub(super) fn times(file: &Path, number: u64, problem: Problem) -> Option<Error>
         Problem::Relative => "the times are those since the line before (-r)",
         Problem::NotUnderstood => return None,
     };
-    let why = format!("{what}; whole times come with -ttt, as in\n  {}", how_to_run("FILE", "CMD"));
-    Some(Error::malformed(file, At::Line(number), why))
+    let why = format!("{what}; whole times come with -ttt, as in");
+    Some(Error::malformed(file, At::Line(number), why).with(command()))
 }

@@ -13,7 +13,7 @@ use super::messages::Payload;
 use super::result::{self, Outcome};
 use super::value::Cursor;
 use super::world::{ProcessId, Who, World};
-use crate::tuning::MAX_HELD_LINES;
+use crate::tuning::{FINE_NS, MAX_HELD_LINES};
 
 /// A thread.
 #[derive(Debug)]
@@ -36,6 +36,8 @@ pub(super) struct Held {
     pub(super) text: Vec<u8>,
     pub(super) file: usize,
     pub(super) number: u64,
+    /// When it was written, in the order of its file.
+    pub(super) time: i64,
     pub(super) next: i64,
 }
 
@@ -131,7 +133,11 @@ impl Tasks {
         match line.what {
             What::Call { name, rest } => {
                 let (rest, duration) = result::duration(rest);
-                let end = duration.map(|duration| line.time.saturating_add(duration));
+                // By a coarse clock it ended at once: before the next line was written.
+                let end = duration.map(|duration| match line.unit > FINE_NS {
+                    true => line.time,
+                    false => line.time.saturating_add(duration),
+                });
                 self.call(world, Call { name, rest, who, end, next })
             }
             What::Begun { name: b"close", rest } => {
@@ -158,6 +164,7 @@ impl Tasks {
                 // The line was written when it returned; what it took is counted from a moment
                 // after it began.
                 let end = duration
+                    .filter(|_| line.unit <= FINE_NS)
                     .map_or(0, |duration| begun.time.saturating_add(duration))
                     .max(line.time);
                 let (name, rest) = begun.text.split_at_checked(begun.name)?;

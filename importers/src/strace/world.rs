@@ -5,11 +5,13 @@ use message_trace::DataPath;
 use rustc_hash::{FxHashMap, FxHashSet};
 use socket_log::encode::{self, Origin};
 
+use super::address;
 use super::descriptor::{self, DecoratedSocket, Descriptor};
 use super::log::{At, End, Log, Program};
 use super::outcome::Imported;
 use super::sockets::{SocketId, Sockets};
 use super::tables::{Entry, TableId, Tables};
+use super::unnamed::{OwnNames, Unnamed};
 use crate::error::Error;
 
 /// A process's number. The kernel uses its own again.
@@ -35,7 +37,7 @@ pub(super) struct Process {
 }
 
 /// Where the logs go, and what they say of where they come from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Destination {
     pub(super) host: String,
     /// `None`: nothing is written.
@@ -56,6 +58,10 @@ pub(super) struct World {
     names: FxHashSet<DataPath>,
     /// The first log that could not be written.
     pub(super) failed: Option<Error>,
+    /// The own names of sockets that an earlier reading of the files has found.
+    pub(super) own_names: OwnNames,
+    /// Connections whose names are looked for.
+    pub(super) unnamed: Unnamed,
 }
 
 /// What a process has of a socket that is only spoken of.
@@ -81,7 +87,7 @@ impl Who {
 }
 
 impl World {
-    pub(super) fn new(place: Destination) -> World {
+    pub(super) fn new(place: Destination, own_names: OwnNames) -> World {
         World {
             place,
             processes: FxHashMap::default(),
@@ -91,6 +97,8 @@ impl World {
             imported: Imported::default(),
             names: FxHashSet::default(),
             failed: None,
+            own_names,
+            unnamed: Unnamed::default(),
         }
     }
 
@@ -165,6 +173,20 @@ impl World {
             what.origin = Origin::Found;
         }
         flow
+    }
+
+    /// `socket` has connected or was accepted, by a call of `who` that was made or returned at
+    /// `time`: it gets the own name that was found for it.
+    pub(super) fn named(&mut self, who: Who, time: i64, id: SocketId, fd: i32, accepts: bool) {
+        let Some(socket) = self.sockets.get_mut(id) else { return };
+        let by = (who.thread, who.time, fd);
+        if let Some(name) = self.own_names.get(&by)
+            && address::agree(&socket.local, name)
+        {
+            socket.local.clone_from(name);
+            socket.version += 1;
+        }
+        self.unnamed.add(by, time, id, socket, accepts);
     }
 
     /// A record in the process's log.
@@ -272,7 +294,7 @@ impl World {
         else {
             return;
         };
-        self.imported.logs += 1;
+        self.imported.sockets += u64::from(log.sockets());
         if let Err(error) = log.finish(who.at(), end) {
             self.failed.get_or_insert(error);
         }

@@ -6,3 +6,4 @@ mod files;
 mod imported;
 mod processes;
 mod sockets;
+mod unnamed;
