@@ -14,6 +14,7 @@ mod escapes;
 mod help;
 mod hostile;
 mod import;
+mod import_of_nothing;
 mod manual;
 mod pages;
 mod pipes;
