@@ -11,9 +11,10 @@ pub(crate) mod heads;
 mod moved;
 pub(crate) mod names;
 mod others;
+pub(crate) mod segments;
 pub(crate) mod survey;
 pub(crate) mod transfer;
 pub(crate) mod watch;
 
-pub(crate) use buffers::{Address, Buffers};
+pub(crate) use buffers::{Address, Buffers, Control, Outgoing};
 pub(crate) use moved::Moved;

@@ -99,6 +99,9 @@ macro_rules! interposed {
                 connect | __connect:
                     (fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int
                     => lifecycle::connect;
+                setsockopt:
+                    (fd: c_int, level: c_int, option: c_int, value: *const c_void,
+                     length: socklen_t) -> c_int => lifecycle::setsockopt;
                 shutdown: (fd: c_int, how: c_int) -> c_int => close::shutdown;
                 close | __close: (fd: c_int) -> c_int => close::close;
                 close_range: (first: c_uint, last: c_uint, flags: c_int) -> c_int

@@ -99,6 +99,8 @@ impl Entry {
     const ENDS: u64 = 1 << 11;
     /// Place of two bits: the index of the socket's family in [`DOMAINS`].
     const DOMAIN: u32 = 12;
+    /// Flag: the kernel cuts what is sent into datagrams of a size that is an option of the socket.
+    const CUT: u64 = 1 << 14;
     /// Place of the low 16 bits of the kernel's id of the socket.
     const COOKIE: u32 = 16;
 
@@ -182,6 +184,17 @@ impl Entry {
     /// The entry, marked as having an end.
     pub(crate) fn with_end(self) -> Entry {
         Entry(self.0 | Entry::ENDS)
+    }
+
+    /// Whether the kernel cuts what is sent into datagrams, by an option of the socket.
+    #[inline(always)]
+    pub(crate) fn is_cut(self) -> bool {
+        self.0 & Entry::CUT != 0
+    }
+
+    /// The entry, marked as one whose sends are cut, or not.
+    pub(crate) fn cut(self, is_cut: bool) -> Entry {
+        Entry(self.0 & !Entry::CUT | if is_cut { Entry::CUT } else { 0 })
     }
 
     /// Whether the kernel should be asked before the entry is believed: nobody has looked yet, or

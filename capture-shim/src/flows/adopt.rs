@@ -9,7 +9,7 @@ use core::ffi::c_int;
 use socket_log::encode::{self, Flow, Origin};
 use socket_log::layout::lost;
 
-use super::watch;
+use super::{segments, watch};
 use crate::descriptors::table::{self, Entry, Kind};
 use crate::descriptors::{Name, Nature, remembered};
 use crate::log::{Writer, positions};
@@ -70,6 +70,9 @@ fn number_flow(
         _ => Entry::OTHER,
     };
     let entry = if entry.is_other() { entry } else { entry.of(cookie).in_domain(domain) };
+    // Of a socket that was made just now, no option is set.
+    let may_be_cut = entry.kind() == Kind::Datagram && (origin == Origin::Found || !is_first);
+    let entry = if may_be_cut { segments::marked(fd, entry) } else { entry };
     if origin == Origin::Found {
         if let Err(other) = table::replace(writer.state(), fd, Entry::UNKNOWN, entry) {
             return other; // Another thread was first.

@@ -1,6 +1,8 @@
-//! Buffers and addresses of the caller.
+//! Buffers, addresses and control data of the caller.
 
-use libc::{iovec, msghdr, sockaddr};
+use core::ptr;
+
+use libc::{cmsghdr, iovec, msghdr, sockaddr};
 
 /// Buffers of the caller, which are read for checksums, for heads where these are wanted, and for
 /// nothing else.
@@ -14,7 +16,7 @@ pub(crate) struct Buffers {
 
 impl Buffers {
     /// No buffers.
-    pub(crate) const NONE: Buffers = Buffers { first: core::ptr::null(), count: 0 };
+    pub(crate) const NONE: Buffers = Buffers { first: ptr::null(), count: 0 };
 
     /// Buffers of a message.
     ///
@@ -67,6 +69,24 @@ impl Buffers {
         unsafe { core::slice::from_raw_parts(buffer.iov_base.cast(), length) }
     }
 
+    /// What lies behind the first `skipped` bytes, as far as it lies in one buffer.
+    ///
+    /// # Safety
+    /// The buffers' descriptions are readable.
+    pub(super) unsafe fn behind(self, skipped: usize) -> iovec {
+        let mut rest = skipped;
+        for index in 0..self.count {
+            // SAFETY: within the caller's array.
+            let buffer = unsafe { *self.first.add(index) };
+            if rest < buffer.iov_len {
+                let start = buffer.iov_base.cast::<u8>().wrapping_add(rest);
+                return iovec { iov_base: start.cast(), iov_len: buffer.iov_len - rest };
+            }
+            rest -= buffer.iov_len;
+        }
+        iovec { iov_base: ptr::null_mut(), iov_len: 0 }
+    }
+
     /// Number of bytes that the buffers have room for.
     ///
     /// # Safety
@@ -81,6 +101,97 @@ impl Buffers {
     }
 }
 
+/// What a call sends, and to whom.
+#[derive(Clone, Copy)]
+pub(crate) struct Outgoing {
+    /// Bytes that are sent.
+    pub(crate) buffers: Buffers,
+    /// Destination, where the call names one.
+    pub(crate) to: Address,
+    /// Control data of the message.
+    pub(crate) control: Control,
+}
+
+impl Outgoing {
+    /// What a call sends that takes no control data.
+    #[inline(always)]
+    pub(crate) fn new(buffers: Buffers, to: Address) -> Outgoing {
+        Outgoing { buffers, to, control: Control::NONE }
+    }
+
+    /// What a message sends.
+    ///
+    /// # Safety
+    /// The header is readable.
+    #[inline(always)]
+    pub(crate) unsafe fn of_message(message: *const msghdr) -> Outgoing {
+        // SAFETY: as the caller says.
+        unsafe {
+            Outgoing {
+                buffers: Buffers::of_message(message),
+                to: Address {
+                    start: (*message).msg_name.cast(),
+                    length: (*message).msg_namelen as usize,
+                },
+                control: Control::of_message(message),
+            }
+        }
+    }
+}
+
+/// Control data of a message: null, or as long as told.
+#[derive(Clone, Copy)]
+pub(crate) struct Control {
+    start: *const u8,
+    length: usize,
+}
+
+impl Control {
+    /// No control data.
+    pub(crate) const NONE: Control = Control { start: ptr::null(), length: 0 };
+
+    /// Control data of a message.
+    ///
+    /// # Safety
+    /// The header is readable.
+    #[inline(always)]
+    pub(crate) unsafe fn of_message(message: *const msghdr) -> Control {
+        // SAFETY: as the caller says.
+        unsafe {
+            Control { start: (*message).msg_control.cast(), length: (*message).msg_controllen }
+        }
+    }
+
+    /// Whether there is no item.
+    #[inline(always)]
+    pub(crate) fn is_empty(self) -> bool {
+        self.length < size_of::<cmsghdr>() || self.start.is_null()
+    }
+
+    /// Calls `look` with the header and the contents of each item.
+    ///
+    /// # Safety
+    /// The data are readable.
+    pub(crate) unsafe fn each(self, mut look: impl FnMut(&cmsghdr, &[u8])) {
+        const HEADER: usize = size_of::<cmsghdr>();
+        let mut offset = 0;
+        while !self.is_empty() && offset + HEADER <= self.length {
+            // SAFETY: the header lies within the control data.
+            let header = unsafe { ptr::read_unaligned(self.start.add(offset).cast::<cmsghdr>()) };
+            let size = (header.cmsg_len as usize).min(self.length - offset);
+            if size < HEADER {
+                return;
+            }
+            // SAFETY: within the control data as well.
+            let contents = unsafe {
+                core::slice::from_raw_parts(self.start.add(offset + HEADER), size - HEADER)
+            };
+            look(&header, contents);
+            offset += size.next_multiple_of(size_of::<usize>());
+        }
+    }
+}
+
 /// Address that the caller gave or got: null, or as long as told.
 #[derive(Clone, Copy)]
 pub(crate) struct Address {
@@ -92,7 +203,7 @@ pub(crate) struct Address {
 
 impl Address {
     /// No address.
-    pub(crate) const NONE: Address = Address { start: core::ptr::null(), length: 0 };
+    pub(crate) const NONE: Address = Address { start: ptr::null(), length: 0 };
 
     /// Bytes of the address, up to the maximum length of an address.
     ///

@@ -1,12 +1,11 @@
 //! Further descriptors of flows: made by the `dup` family, or passed by another process.
 
 use core::ffi::c_int;
-use core::ptr;
 
-use libc::{cmsghdr, msghdr};
+use libc::msghdr;
 use socket_log::encode;
 
-use super::{closing, find};
+use super::{Control, closing, find};
 use crate::descriptors::remembered;
 use crate::descriptors::table::{self, Entry};
 use crate::log::{self, Standing};
@@ -60,30 +59,31 @@ pub(crate) fn is_other(fd: c_int) {
 /// `message` is as the kernel filled it.
 pub(crate) unsafe fn passed(message: *const msghdr) {
     // SAFETY: as the caller says.
-    let (control, length) = unsafe { ((*message).msg_control, (*message).msg_controllen) };
-    if control.is_null() || length < size_of::<cmsghdr>() {
-        return;
-    }
-    let mut offset = 0;
-    while offset + size_of::<cmsghdr>() <= length {
-        // SAFETY: the header lies within the control data.
-        let header =
-            unsafe { ptr::read_unaligned(control.cast::<u8>().add(offset).cast::<cmsghdr>()) };
-        let size = (header.cmsg_len as usize).min(length - offset);
-        if size < size_of::<cmsghdr>() {
-            return;
+    unsafe {
+        let control = Control::of_message(message);
+        if !control.is_empty() {
+            passed_by(control);
         }
-        if header.cmsg_level == libc::SOL_SOCKET && header.cmsg_type == libc::SCM_RIGHTS {
-            for index in 0..(size - size_of::<cmsghdr>()) / size_of::<c_int>() {
-                let at = offset + size_of::<cmsghdr>() + index * size_of::<c_int>();
-                // SAFETY: the descriptor lies within the control data.
-                let fd =
-                    unsafe { ptr::read_unaligned(control.cast::<u8>().add(at).cast::<c_int>()) };
-                if table::get(fd) != Entry::UNKNOWN {
-                    closing::forget(fd);
+    }
+}
+
+/// The same of control data that are there.
+///
+/// # Safety
+/// They are as the kernel filled them.
+#[inline(never)]
+unsafe fn passed_by(control: Control) {
+    // SAFETY: as the caller says.
+    unsafe {
+        control.each(|header, contents| {
+            if header.cmsg_level == libc::SOL_SOCKET && header.cmsg_type == libc::SCM_RIGHTS {
+                for fd in contents.chunks_exact(size_of::<c_int>()) {
+                    let fd = fd.try_into().map_or(-1, c_int::from_ne_bytes);
+                    if table::get(fd) != Entry::UNKNOWN {
+                        closing::forget(fd);
+                    }
                 }
             }
-        }
-        offset += size.next_multiple_of(size_of::<usize>());
+        });
     }
 }

@@ -10,7 +10,7 @@ use core::ptr;
 use libc::{iovec, ssize_t};
 use socket_log::encode::{self, Direction};
 
-use super::{Address, Buffers, Moved, datagram, find, others, watch};
+use super::{Address, Buffers, Moved, Outgoing, datagram, find, others, watch};
 use crate::c_library::errno;
 use crate::descriptors::table::{self, Entry, Kind};
 use crate::log::{self, Transfer, Writer};
@@ -35,7 +35,7 @@ pub(crate) unsafe fn send(
     let buffer = iovec { iov_base: buffer.cast_mut().cast(), iov_len: size };
     // SAFETY: one buffer, as the caller says.
     unsafe {
-        let what = || (Buffers { first: &buffer, count: 1 }, to);
+        let what = || Outgoing::new(Buffers { first: &buffer, count: 1 }, to);
         send_on_socket(fd, entry, buffer.iov_base.cast(), what, call)
     }
 }
@@ -48,7 +48,7 @@ pub(crate) unsafe fn send(
 #[inline(always)]
 pub(crate) unsafe fn send_vector(
     fd: c_int,
-    what: impl FnOnce() -> (Buffers, Address),
+    what: impl FnOnce() -> Outgoing,
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     let entry = table::get(fd);
@@ -66,7 +66,7 @@ unsafe fn send_on_socket(
     fd: c_int,
     entry: Entry,
     single: *const u8,
-    what: impl FnOnce() -> (Buffers, Address),
+    what: impl FnOnce() -> Outgoing,
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     let entry = find::resolve(fd, entry);
@@ -81,13 +81,12 @@ unsafe fn send_on_socket(
         if result < 0 {
             fail(writer, fd, entry, Direction::Send, end);
         } else {
-            let (buffers, to) = what();
             // SAFETY: the buffers were just sent.
-            unsafe { datagram::sent(writer, fd, entry, buffers, result as usize, to, begin, end) };
+            unsafe { datagram::sent(writer, fd, entry, what(), result as usize, begin, end) };
         }
     } else {
         // SAFETY: the buffers were just sent.
-        unsafe { sent(writer, fd, entry, result, || what().0, begin, end) };
+        unsafe { sent(writer, fd, entry, result, || what().buffers, begin, end) };
     }
     result
 }
@@ -184,12 +183,7 @@ unsafe fn receive_on_socket(
             fail(writer, fd, entry, Direction::Receive, end);
         // SAFETY: the buffers' descriptions were just used by the call.
         } else if result > 0 || unsafe { buffers.capacity() } > 0 {
-            let message = datagram::ReceivedDatagram {
-                bytes: result as usize,
-                truncated: false,
-                peeked: false,
-                from: Address::NONE,
-            };
+            let message = datagram::ReceivedDatagram::of_bytes(result as usize);
             // SAFETY: the buffers were just filled.
             unsafe { datagram::received(writer, entry, buffers, &message, begin, end) };
         }

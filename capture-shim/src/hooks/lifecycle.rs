@@ -1,6 +1,6 @@
 //! Life of a flow up to its end: made, named, connected, accepted.
 
-use core::ffi::c_int;
+use core::ffi::{c_int, c_void};
 
 use libc::{sockaddr, socklen_t};
 use socket_log::encode::{self, Direction, Origin, Role};
@@ -8,7 +8,7 @@ use socket_log::encode::{self, Direction, Origin, Role};
 use crate::c_library::{errno, types};
 use crate::descriptors::table::{self, Entry, Kind};
 use crate::descriptors::{Name, Nature};
-use crate::flows::{adopt, closing, duplicates, find, names, transfer};
+use crate::flows::{adopt, closing, duplicates, find, names, segments, transfer};
 use crate::log::{self, Writer};
 use crate::platform::{clock, permitted, raw};
 
@@ -83,6 +83,24 @@ pub(crate) unsafe fn listen(real: types::listen, fd: c_int, backlog: c_int) -> c
     let result = unsafe { real(fd, backlog) };
     if result == 0 {
         name(fd, entry, Role::Listen);
+    }
+    result
+}
+
+/// # Safety
+/// As `setsockopt`.
+pub(crate) unsafe fn setsockopt(
+    real: types::setsockopt,
+    fd: c_int,
+    level: c_int,
+    option: c_int,
+    value: *const c_void,
+    length: socklen_t,
+) -> c_int {
+    // SAFETY: the program's own call.
+    let result = unsafe { real(fd, level, option, value, length) };
+    if result == 0 {
+        segments::option_set(fd, level, option);
     }
     result
 }

@@ -11,7 +11,7 @@ use libc::{iovec, off_t, size_t, sockaddr, socklen_t, ssize_t};
 
 use super::lifecycle;
 use crate::c_library::types;
-use crate::flows::{Address, Buffers, transfer};
+use crate::flows::{Address, Buffers, Outgoing, transfer};
 
 /// # Safety
 /// As `read`.
@@ -153,7 +153,7 @@ pub(crate) unsafe fn writev(
     unsafe {
         transfer::send_vector(
             fd,
-            || (buffers(first, count), Address::NONE),
+            || Outgoing::new(buffers(first, count), Address::NONE),
             || real(fd, first, count),
         )
     }
@@ -172,7 +172,7 @@ pub(crate) unsafe fn pwritev(
     unsafe {
         transfer::send_vector(
             fd,
-            || (buffers(first, count), Address::NONE),
+            || Outgoing::new(buffers(first, count), Address::NONE),
             || real(fd, first, count, offset),
         )
     }
@@ -192,7 +192,7 @@ pub(crate) unsafe fn pwritev2(
     unsafe {
         transfer::send_vector(
             fd,
-            || (buffers(first, count), Address::NONE),
+            || Outgoing::new(buffers(first, count), Address::NONE),
             || real(fd, first, count, offset, flags),
         )
     }
@@ -265,7 +265,9 @@ pub(crate) unsafe fn send_vector(
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     // SAFETY: as the caller says.
-    unsafe { transfer::send_vector(fd, || (buffers(first, count), Address::NONE), call) }
+    unsafe {
+        transfer::send_vector(fd, || Outgoing::new(buffers(first, count), Address::NONE), call)
+    }
 }
 
 /// Buffers of a call that takes `count` of them.

@@ -197,6 +197,7 @@ unsafe fn receive_datagram(
         peeked: flags & libc::MSG_PEEK != 0,
         // SAFETY: the kernel wrote the length.
         from: name(start, unsafe { *space }, room),
+        size: 0,
     };
     // SAFETY: the buffer was just filled.
     unsafe { datagram::received(writer, entry, buffers, &message, begin, end) };

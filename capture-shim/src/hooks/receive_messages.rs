@@ -10,7 +10,7 @@ use super::receive::{as_asked, filled, name};
 use crate::c_library::types;
 use crate::descriptors::table::{self, Kind};
 use crate::flows::datagram::{self, ReceivedDatagram};
-use crate::flows::{Address, Buffers, duplicates, find, transfer};
+use crate::flows::{Address, Buffers, Control, duplicates, find, segments, transfer};
 use crate::log;
 use crate::platform::{clock, raw};
 
@@ -156,6 +156,7 @@ unsafe fn recvmsg_datagram(
             truncated: copy.msg_flags & libc::MSG_TRUNC != 0,
             peeked: flags & libc::MSG_PEEK != 0,
             from: name(copy.msg_name.cast(), copy.msg_namelen, room),
+            size: segments::size_received(Control::of_message(&copy)),
         };
         datagram::received(writer, entry, Buffers::of_message(message), &what, begin, end);
     }
@@ -202,6 +203,7 @@ pub(crate) unsafe fn recvmmsg(
                     truncated: (*header).msg_flags & libc::MSG_TRUNC != 0,
                     peeked: flags & libc::MSG_PEEK != 0,
                     from: rooms.name(index, &*header),
+                    size: segments::size_received(Control::of_message(header)),
                 };
                 datagram::received(writer, entry, Buffers::of_message(header), &what, begin, end);
             } else if flags & libc::MSG_PEEK == 0 {

@@ -9,7 +9,9 @@ use socket_log::encode::Direction;
 use super::lifecycle;
 use crate::c_library::{errno, types};
 use crate::descriptors::table::{self, Kind};
-use crate::flows::{Address, Buffers, Moved, between_descriptors, datagram, find, transfer, watch};
+use crate::flows::{
+    Buffers, Moved, Outgoing, between_descriptors, datagram, find, transfer, watch,
+};
 use crate::log::{self, Transfer};
 use crate::platform::clock;
 use crate::state::options::RESOURCES;
@@ -29,10 +31,10 @@ pub(crate) unsafe fn sendmsg(
     }
     // SAFETY: the program's own call and message, which is looked at once the kernel has taken it.
     unsafe {
-        let what = || (Buffers::of_message(message), destination(message));
+        let what = || Outgoing::of_message(message);
         let result = transfer::send_vector(fd, what, || real(fd, message, flags));
         if flags & libc::MSG_FASTOPEN != 0 && (result >= 0 || errno::get() == libc::EINPROGRESS) {
-            let to = destination(message);
+            let to = what().to;
             let length = to.length as libc::socklen_t;
             lifecycle::connected(fd, result >= 0, to.start, length, None);
         }
@@ -71,16 +73,8 @@ pub(crate) unsafe fn sendmmsg(
             if entry.kind() == Kind::Datagram {
                 // The first datagram names the socket, if need be.
                 let entry = if index == 0 { entry } else { entry.named() };
-                datagram::sent(
-                    writer,
-                    fd,
-                    entry,
-                    Buffers::of_message(header),
-                    bytes,
-                    destination(header),
-                    begin,
-                    end,
-                );
+                let outgoing = Outgoing::of_message(header);
+                datagram::sent(writer, fd, entry, outgoing, bytes, begin, end);
             } else if bytes > 0 {
                 let (direction, flow, bytes) = (Direction::Send, entry.flow(), bytes as u64);
                 if entry.is_watched() {
@@ -95,15 +89,6 @@ pub(crate) unsafe fn sendmmsg(
         }
     }
     result
-}
-
-/// # Safety
-/// The header is readable.
-unsafe fn destination(message: *const msghdr) -> Address {
-    // SAFETY: as the caller says.
-    unsafe {
-        Address { start: (*message).msg_name.cast(), length: (*message).msg_namelen as usize }
-    }
 }
 
 /// # Safety

@@ -112,6 +112,9 @@ forwarded! {
     fn accept4(
         fd: c_int, address: *mut sockaddr, length: *mut socklen_t, flags: c_int
     ) -> c_int = SYS_accept4;
+    fn setsockopt(
+        fd: c_int, level: c_int, option: c_int, value: *const c_void, length: socklen_t
+    ) -> c_int = SYS_setsockopt;
     fn shutdown(fd: c_int, how: c_int) -> c_int = SYS_shutdown;
     fn close(fd: c_int) -> c_int = SYS_close;
     fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int = SYS_close_range;
@@ -252,6 +255,15 @@ pub(crate) unsafe fn made<Way: ByNumber>(
             libc::SYS_accept4 => {
                 lifecycle::accept4(by_number::accept4::<Way>, a as _, b as _, c as _, d as _).into()
             }
+            libc::SYS_setsockopt => lifecycle::setsockopt(
+                by_number::setsockopt::<Way>,
+                a as _,
+                b as _,
+                c as _,
+                d as _,
+                e as _,
+            )
+            .into(),
             libc::SYS_shutdown => {
                 close::shutdown(by_number::shutdown::<Way>, a as _, b as _).into()
             }

@@ -60,14 +60,19 @@ pub(crate) fn poll(descriptors: &mut [libc::pollfd]) -> bool {
     unsafe { call(libc::SYS_ppoll, arguments) >= 0 }
 }
 
-/// Value of a socket option that is a number.
-pub(crate) fn socket_option<T: Copy + Default>(fd: c_int, option: c_int) -> Result<T, isize> {
+/// Value of an option that all sockets have, and that is a number.
+pub(crate) fn socket_option<T: Copy + Default>(fd: c_int, name: c_int) -> Result<T, isize> {
+    option(fd, libc::SOL_SOCKET, name)
+}
+
+/// Value of a socket's option that is a number, of the protocol `level`.
+pub(crate) fn option<T: Copy + Default>(fd: c_int, level: c_int, name: c_int) -> Result<T, isize> {
     let mut value = T::default();
     let mut length = size_of::<T>() as u32;
     let arguments = [
         fd as usize,
-        libc::SOL_SOCKET as usize,
-        option as usize,
+        level as usize,
+        name as usize,
         ptr::from_mut(&mut value) as usize,
         ptr::from_mut(&mut length) as usize,
         0,

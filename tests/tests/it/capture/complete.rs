@@ -26,7 +26,7 @@ const TABLE: &[(&str, &str)] = &[
     ("zero-copy", "sendfile sendfile64 splice tee vmsplice copy_file_range"),
     (
         "lifecycle",
-        "socket socketpair bind listen accept accept4 connect __connect shutdown close __close close_range closefrom",
+        "socket socketpair bind listen accept accept4 connect __connect setsockopt shutdown close __close close_range closefrom",
     ),
     ("aliases", "dup dup2 __dup2 dup3 fcntl fcntl64 __fcntl pidfd_getfd"),
     (

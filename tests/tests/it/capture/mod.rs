@@ -38,6 +38,7 @@ mod recording_id;
 mod resources;
 mod sanitizers;
 mod secrets;
+mod segments;
 mod servers;
 mod size;
 mod sockets;

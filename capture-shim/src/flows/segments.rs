@@ -1,0 +1,99 @@
+//! Segmentation offload of UDP: one send that the kernel cuts into datagrams (`UDP_SEGMENT`), and
+//! one receive of datagrams that it has joined (`UDP_GRO`).
+//!
+//! What is sent at once may be received one by one, and the other way round. So the log has each
+//! datagram by itself. Their size is in the control data of the message, or it is an option of the
+//! socket, which its descriptors' entries then have a mark of.
+
+use core::ffi::c_int;
+use core::sync::atomic::Ordering::Relaxed;
+
+use super::Control;
+use crate::descriptors::table::{self, Entry, Kind};
+use crate::log;
+use crate::platform::raw;
+
+/// Option, and type of control data: the size of the datagrams that a send is cut into.
+const UDP_SEGMENT: c_int = 103;
+/// Type of control data: the size of the datagrams that a receive has joined.
+const UDP_GRO: c_int = 104;
+
+/// Size of the datagrams that a send on `fd` is cut into, in bytes; 0 where it is one datagram.
+///
+/// # Safety
+/// `control` is readable.
+#[cold]
+#[inline(never)]
+pub(super) unsafe fn size_sent(fd: c_int, entry: Entry, control: Control) -> usize {
+    // SAFETY: as the caller says.
+    match unsafe { told(control, UDP_SEGMENT) } {
+        Some(size) => size,
+        None if entry.is_cut() => option(fd),
+        None => 0,
+    }
+}
+
+/// Size of the datagrams that a receive has joined, in bytes; 0 where it is one datagram.
+///
+/// # Safety
+/// `control` is as the kernel wrote it.
+#[inline(always)]
+pub(crate) unsafe fn size_received(control: Control) -> usize {
+    // SAFETY: as the caller says.
+    if control.is_empty() { 0 } else { unsafe { told(control, UDP_GRO).unwrap_or(0) } }
+}
+
+/// Size of datagrams that the control data tell of in an item of this type. The last item counts,
+/// as for the kernel.
+///
+/// # Safety
+/// `control` is readable.
+unsafe fn told(control: Control, kind: c_int) -> Option<usize> {
+    let mut told = None;
+    // SAFETY: as the caller says.
+    unsafe {
+        control.each(|header, contents| {
+            if header.cmsg_level == libc::SOL_UDP && header.cmsg_type == kind {
+                // The kernel takes a number of two bytes, and gives one of four.
+                let number = |bytes: &[u8; 2]| usize::from(u16::from_ne_bytes(*bytes));
+                told = contents.first_chunk().map(number).or(told);
+            }
+        });
+    }
+    told
+}
+
+/// Size of the datagrams that all sends on `fd` are cut into, in bytes; 0 for none.
+fn option(fd: c_int) -> usize {
+    raw::option::<c_int>(fd, libc::SOL_UDP, UDP_SEGMENT)
+        .map_or(0, |size| usize::try_from(size).unwrap_or(0))
+}
+
+/// The entry of a datagram socket that is met in use, marked where its sends are cut.
+pub(super) fn marked(fd: c_int, entry: Entry) -> Entry {
+    let is_internet = matches!(entry.domain(), libc::AF_INET | libc::AF_INET6);
+    if is_internet && !entry.has_end() && option(fd) != 0 { entry.cut(true) } else { entry }
+}
+
+/// Notes that the program has set an option of `fd`, which may be the size that its sends are cut
+/// into.
+pub(crate) fn option_set(fd: c_int, level: c_int, name: c_int) {
+    let entry = table::get(fd);
+    if level != libc::SOL_UDP || name != UDP_SEGMENT || entry.kind() != Kind::Datagram {
+        return;
+    }
+    let Some(state) = log::state_of_table() else { return };
+    let is_cut = option(fd) != 0;
+    for other in 0..state.descriptors.load(Relaxed) as c_int {
+        let entry = table::get(other);
+        if entry.flow() == table::get(fd).flow() {
+            // Fails when the descriptor was closed meanwhile, and then there is nothing to do.
+            let _ = table::replace(state, other, entry, entry.cut(is_cut));
+        }
+    }
+}
+
+/// Datagrams of a call: the place of each within its bytes, and its size.
+pub(super) fn pieces(bytes: usize, size: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..bytes).step_by(size.max(1)).map(move |at| (at, size.min(bytes - at)))
+}

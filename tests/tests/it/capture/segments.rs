@@ -1,0 +1,89 @@
+//! Segmentation offload of UDP: one send is as many datagrams as the kernel makes of it, and one
+//! receive as many as it has joined.
+
+use std::time::Duration;
+
+use end_to_end::capture::{Recorded, Recording, successful};
+use message_trace::{DataDir, MessageTrace};
+use reconcile::{Options, reconcile};
+use socket_log::Record;
+use socket_log::encode::Direction::{self, Receive, Send};
+
+/// The datagrams of a direction: size, checksum, and whether they were cut off, in an order of
+/// their own.
+fn datagrams(logs: &[Recorded], wanted: Direction) -> Vec<(u64, u32, bool)> {
+    let mut found: Vec<_> = logs
+        .iter()
+        .flat_map(Recorded::records)
+        .filter_map(|record| match record {
+            Record::Datagram { direction, bytes, checksum, truncated, .. }
+                if *direction == wanted =>
+            {
+                Some((*bytes, *checksum, *truncated))
+            }
+            _ => None,
+        })
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+/// Records the way of the program, and returns how many datagrams and bytes it moved.
+fn record(way: &str) -> (Recording, u64, u64) {
+    let recording = Recording::new();
+    let program = recording.compile("segments");
+    let printed = successful(recording.command(program).arg(way));
+    let (count, bytes) =
+        printed.trim().split_once(' ').unwrap_or_else(|| panic!("{way}: {printed}"));
+    let (count, bytes) = (count.parse().unwrap(), bytes.parse().unwrap());
+    assert!(count > 3, "{way}: {printed}");
+    (recording, count, bytes)
+}
+
+#[test]
+fn each_datagram_of_a_send_is_one() {
+    for way in [
+        "control",
+        "control connected six",
+        "control joined",
+        "option",
+        "option connected",
+        "option six number",
+        "option connected joined",
+        "batch",
+        "batch connected six joined",
+    ] {
+        let (recording, count, bytes) = record(way);
+        let logs = recording.logs();
+        let (sent, received) = (datagrams(&logs, Send), datagrams(&logs, Receive));
+        assert_eq!(sent, received, "{way}: sizes and checksums");
+        assert_eq!(sent.len() as u64, count, "{way}");
+        assert_eq!(sent.iter().map(|(size, ..)| size).sum::<u64>(), bytes, "{way}");
+
+        let data = DataDir::new(recording.data());
+        let options =
+            Options { fat_gap: Duration::from_nanos(1), keep_internal: true, ..Options::default() };
+        let outcome = reconcile(&data, &options, &()).unwrap();
+        let found = &outcome.datagrams;
+        assert_eq!((found.matched, found.lost), (count, 0), "{way}");
+        let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
+        assert_eq!(
+            trace.messages().map(|message| message.bytes).sum::<i64>(),
+            bytes as i64,
+            "{way}"
+        );
+    }
+}
+
+#[test]
+fn joined_datagrams_that_find_no_room_are_cut_one_by_one() {
+    let (recording, ..) = record("short joined");
+    let logs = recording.logs();
+    let sent = datagrams(&logs, Send);
+    let received = datagrams(&logs, Receive);
+    assert_eq!(received.len(), 4);
+    let whole: Vec<_> = received.iter().filter(|(_, _, cut)| !cut).collect();
+    assert_eq!(whole.len(), 2);
+    assert!(whole.into_iter().all(|one| sent.contains(one)), "{received:?} of {sent:?}");
+    assert!(received.iter().all(|(size, ..)| *size == 1000));
+}
