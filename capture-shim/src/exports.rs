@@ -1,6 +1,8 @@
 //! Floor 8, exports: symbols that the program finds in place of libc's, and the constructor.
 
 #[cfg(not(feature = "injected"))]
+mod buffered;
+#[cfg(not(feature = "injected"))]
 mod dlopen;
 #[cfg(feature = "injected")]
 mod injected;

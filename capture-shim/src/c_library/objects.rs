@@ -125,6 +125,12 @@ pub(crate) fn last(name: &CStr) -> *mut c_void {
         .unwrap_or(ptr::null_mut())
 }
 
+/// Last object that defines the symbol `name`.
+#[cfg(not(feature = "injected"))]
+pub(crate) fn with_symbol(name: &CStr) -> Option<Object> {
+    all().filter(|object| !object.is_own() && !object.find(name).is_null()).last()
+}
+
 /// Whether no object before this library defines the symbol `name`.
 pub(crate) fn is_first_with(name: &CStr) -> bool {
     all()

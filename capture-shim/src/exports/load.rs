@@ -62,6 +62,8 @@ pub(super) extern "C" fn constructor(count: c_int, arguments: *const *const c_ch
     }
     processes::at_exit();
     leavings::watch();
+    #[cfg(not(feature = "injected"))]
+    super::buffered::follow();
     #[cfg(all(feature = "resources", target_arch = "x86_64"))]
     super::tokio::follow();
     if let Some(state) = state::current() {

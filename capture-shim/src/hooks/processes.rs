@@ -1,6 +1,7 @@
 //! Events of the process: children with a copy of its memory, and its end.
 
 use core::ffi::{c_char, c_int, c_void};
+use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
 use libc::{pid_t, termios, winsize};
@@ -198,9 +199,19 @@ pub(crate) fn is_left(skipped: u64) -> bool {
     header.is_none_or(|header| header.state.load(Relaxed) == progress::LEFT)
 }
 
+/// Status with which the process ends, once libc has nothing left to do but to write out its
+/// files; one more than that, 0 before.
+static ENDING: AtomicU64 = AtomicU64::new(0);
+
 /// Logs the end of the process, called by libc.
 extern "C" fn on_exit(status: c_int, _: *mut c_void) {
     process_ends(status);
+    ENDING.store(1 + u64::from(status as u32), Relaxed);
+}
+
+/// Status with which the process ends, if nothing but libc's files may still be written.
+pub(crate) fn last_status() -> Option<c_int> {
+    ENDING.load(Relaxed).checked_sub(1).map(|status| status as u32 as c_int)
 }
 
 /// Asks libc to tell of the end by `exit` or by a return from `main`, which no hook sees.

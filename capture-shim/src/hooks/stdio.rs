@@ -1,21 +1,27 @@
-//! Buffered files of libc over descriptors: opened, closed and printed to from within libc.
+//! Buffered files of libc over descriptors: opened, closed, read and written from within libc.
 //!
-//! A file's own reads and writes are out of sight. The table can be kept right: `fclose` closes a
-//! descriptor without `close`, and `fopen` gives a number that may have been a socket's. Where a
-//! file is made of a socket, or closed over one, the log says so, because bytes may move there that
-//! it does not have.
+//! Where libc's tables are known (`exports/buffered.rs`), a file's own reads and writes come here,
+//! and so does its `close`. Elsewhere they are out of sight. The table can be kept right: `fclose`
+//! closes a descriptor without `close`, and `fopen` gives a number that may have been a socket's.
+//! Where a file is made of a socket, or closed over one, the log says so, because bytes may move
+//! there that it does not have.
 
-use core::ffi::{c_char, c_int};
+use core::ffi::{c_char, c_int, c_void};
+use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicPtr, AtomicUsize};
 
-use libc::FILE;
+use libc::{FILE, ssize_t};
 use socket_log::api::Api;
 use socket_log::encode::Direction;
 
-use super::hidden;
+use super::{hidden, processes};
 use crate::c_library::errno;
 use crate::c_library::types::{self, VaList};
 use crate::descriptors::table::{self, Entry};
-use crate::flows::{between_descriptors, closing, find};
+use crate::flows::{Address, between_descriptors, closing, find, transfer};
+use crate::log;
+use crate::state::{self, thread};
 
 /// Descriptor of a file; negative where it has none.
 ///
@@ -30,6 +36,155 @@ unsafe fn descriptor(file: *mut FILE) -> c_int {
     let fd = unsafe { libc::fileno(file) };
     errno::set(before);
     fd
+}
+
+/// Function of libc's files that one of ours stands before. It is set before any of them is called.
+pub(crate) struct OwnFunction(AtomicPtr<c_void>);
+
+impl OwnFunction {
+    const fn none() -> OwnFunction {
+        OwnFunction(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    /// Sets libc's function.
+    pub(crate) fn set(&self, function: *mut c_void) {
+        self.0.store(function, Relaxed);
+    }
+}
+
+/// Function by which a file reads.
+pub(crate) static READ: OwnFunction = OwnFunction::none();
+/// Function by which a file writes.
+pub(crate) static WRITE: OwnFunction = OwnFunction::none();
+/// Function by which a file is closed.
+pub(crate) static CLOSE: OwnFunction = OwnFunction::none();
+
+/// Tables of the files that are followed; zeros where none are.
+static TABLES: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+
+/// Offset of the address of its table in a file of glibc's, in bytes, in all versions for 64 bits.
+const TABLE: usize = 216;
+
+/// Notes that reads and writes of files with these tables come here.
+pub(crate) fn follow(tables: [usize; 2]) {
+    for (place, table) in TABLES.iter().zip(tables) {
+        place.store(table, Relaxed);
+    }
+}
+
+/// Address of the table of functions that a file of glibc's has.
+///
+/// # Safety
+/// `file` is a file of glibc's.
+pub(crate) unsafe fn table_of(file: *const FILE) -> usize {
+    // SAFETY: as the caller says.
+    unsafe { file.byte_add(TABLE).cast::<usize>().read() }
+}
+
+/// Whether reads, writes and the close of a file come here.
+///
+/// # Safety
+/// `file` is null or a file of libc's.
+unsafe fn is_followed(file: *const FILE) -> bool {
+    let [plain, wide] = &TABLES;
+    let plain = plain.load(Relaxed);
+    if plain == 0 || file.is_null() {
+        return false;
+    }
+    // SAFETY: libc is glibc, as its tables were found.
+    let table = unsafe { table_of(file) };
+    table == plain || table == wide.load(Relaxed)
+}
+
+/// Descriptor of a file, about which the table is right. Libc opens and closes files of its own out
+/// of sight, and their numbers may have been those of sockets.
+///
+/// # Safety
+/// `file` is a file of libc's.
+#[inline(always)]
+unsafe fn certain_descriptor(file: *mut FILE) -> c_int {
+    // SAFETY: as the caller says.
+    let fd = unsafe { descriptor(file) };
+    let entry = table::get(fd);
+    if !entry.is_other() {
+        find::verify(fd, entry);
+    }
+    fd
+}
+
+/// Makes a file's read.
+///
+/// # Safety
+/// As libc's function of files.
+pub(crate) unsafe fn file_read(file: *mut FILE, buffer: *mut c_void, size: ssize_t) -> ssize_t {
+    type Read = unsafe extern "C" fn(*mut FILE, *mut c_void, ssize_t) -> ssize_t;
+    // SAFETY: libc's own call; its function was set before.
+    unsafe {
+        let real = core::mem::transmute::<*mut c_void, Read>(READ.0.load(Relaxed));
+        let fd = certain_descriptor(file);
+        let room = size.max(0) as usize;
+        let result = transfer::receive(fd, buffer.cast(), room, || real(file, buffer, size));
+        note_use(fd);
+        result
+    }
+}
+
+/// Makes a file's write.
+///
+/// # Safety
+/// As libc's function of files.
+pub(crate) unsafe fn file_write(file: *mut FILE, buffer: *const c_void, size: ssize_t) -> ssize_t {
+    type Write = unsafe extern "C" fn(*mut FILE, *const c_void, ssize_t) -> ssize_t;
+    // SAFETY: libc's own call; its function was set before.
+    let call = || unsafe {
+        core::mem::transmute::<*mut c_void, Write>(WRITE.0.load(Relaxed))(file, buffer, size)
+    };
+    if thread::current().is_printing() {
+        return call();
+    }
+    // A log that begins behind the end of its process has that end, too.
+    let status = processes::last_status().filter(|_| log::existing().is_none());
+    // SAFETY: libc's own file.
+    let fd = unsafe { certain_descriptor(file) };
+    // Libc writes until all is written, so what is less tells of an error.
+    let send = || match call() {
+        0 if size > 0 => -1,
+        written => written,
+    };
+    // SAFETY: libc's own call.
+    let result =
+        unsafe { transfer::send(fd, buffer.cast(), size.max(0) as usize, Address::NONE, send) };
+    note_use(fd);
+    if let Some(status) = status
+        && log::existing().is_some()
+    {
+        processes::process_ends(status);
+    }
+    result.max(0)
+}
+
+/// Makes the close of a file.
+///
+/// # Safety
+/// As libc's function of files.
+pub(crate) unsafe fn file_close(file: *mut FILE) -> c_int {
+    type Close = unsafe extern "C" fn(*mut FILE) -> c_int;
+    // SAFETY: libc's own call; its function was set before.
+    unsafe {
+        // Before the call: behind it, another thread may already have been given the number.
+        closing::fresh(descriptor(file));
+        core::mem::transmute::<*mut c_void, Close>(CLOSE.0.load(Relaxed))(file)
+    }
+}
+
+/// Notes that a file has moved bytes, if they were those of a socket.
+#[inline(always)]
+fn note_use(fd: c_int) {
+    if !table::get(fd).is_other()
+        && let Some(state) = state::current()
+    {
+        state.has_buffered.store(1, Relaxed);
+    }
 }
 
 /// Makes a call that opens a file.
@@ -55,18 +210,17 @@ pub(crate) unsafe fn fclose(real: types::fclose, file: *mut FILE) -> c_int {
     // SAFETY: the program's own file.
     let fd = unsafe { descriptor(file) };
     // SAFETY: the program's own call.
-    close(Api::FClose, fd, || unsafe { real(file) })
-}
-
-/// Makes a call that ends with closing `fd`.
-fn close(api: Api, fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
+    let call = || unsafe { real(file) };
     let entry = table::get(fd);
     if fd < 0 || entry == Entry::UNKNOWN {
         return call();
     }
-    // Before the call: behind it, another thread may already have been given the number.
-    closing::forget(fd);
-    if entry.is_other() { call() } else { hidden::on_flow(api, entry.flow(), call) }
+    // SAFETY: the program's own file.
+    if !unsafe { is_followed(file) } {
+        // Before the call: behind it, another thread may already have been given the number.
+        closing::forget(fd);
+    }
+    if entry.is_other() { call() } else { hidden::on_flow(Api::FClose, entry.flow(), call) }
 }
 
 /// # Safety
@@ -78,7 +232,10 @@ pub(crate) unsafe fn freopen(
     file: *mut FILE,
 ) -> *mut FILE {
     // SAFETY: the program's own file.
-    closing::fresh(unsafe { descriptor(file) });
+    if !unsafe { is_followed(file) } {
+        // SAFETY: the program's own file.
+        closing::fresh(unsafe { descriptor(file) });
+    }
     // SAFETY: the program's own call.
     opened(|| unsafe { real(path, mode, file) })
 }
@@ -135,7 +292,14 @@ fn print(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
     let entry = find::resolve(fd, table::get(fd));
     match entry.kind() {
         table::Kind::Stream => {
-            between_descriptors::moved(fd, Direction::Send, || call() as isize) as c_int
+            let print = || {
+                // Some versions of libc print by way of a file.
+                thread::current().say_printing(true);
+                let result = call();
+                thread::current().say_printing(false);
+                result as isize
+            };
+            between_descriptors::moved(fd, Direction::Send, print) as c_int
         }
         table::Kind::Datagram => hidden::on_flow(Api::DPrintf, entry.flow(), call),
         _ => call(),

@@ -42,14 +42,33 @@ fn retire(full: usize) {
     }
 }
 
+/// Length of the longest record that is written here, and an anchor before it, in words.
+const LONGEST: usize = 80;
+
 impl Writer {
     /// Whether the thread's chunk has room for the longest record that is written here, and an
     /// anchor before it.
     fn has_room(self) -> bool {
-        const WORDS: usize = 80;
-        const { assert!(WORDS <= LARGEST_RECORD_WORDS) };
+        const { assert!(LONGEST <= LARGEST_RECORD_WORDS) };
+        self.has_words(LONGEST)
+    }
+
+    /// Whether the thread's chunk has room for as many words.
+    fn has_words(self, words: usize) -> bool {
         let used = self.thread.cursor.load(Relaxed) % CHUNK_BYTES;
-        used != 0 && used + 4 * WORDS <= CHUNK_BYTES
+        used != 0 && used + 4 * words <= CHUNK_BYTES
+    }
+
+    /// Makes room for what files of libc's still write once the log grows no more.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn make_last_room(self) {
+        let cursor = self.thread.cursor.load(Relaxed);
+        if !self.has_words(4 * LONGEST) {
+            // As if it were full.
+            state::replace(&self.thread.cursor, cursor, cursor.next_multiple_of(CHUNK_BYTES));
+            drop(self.make_ready(clock::now()));
+        }
     }
 
     /// Makes room for the longest record that is written here, behind an anchor near to `now`;

@@ -24,6 +24,9 @@ use crate::state::State;
 pub(crate) fn at_end() {
     match log::standing() {
         Standing::Writes(writer) if writer.state().writers.load(Relaxed) <= 1 => {
+            if writer.state().has_buffered.load(Relaxed) != 0 {
+                writer.make_last_room();
+            }
             if let Some(header) = writer.header() {
                 cut(writer.state(), header);
             }

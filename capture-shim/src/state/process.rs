@@ -67,6 +67,9 @@ pub(crate) struct State {
     pub(crate) identity: [AtomicU64; 2],
     /// Path of the log. Written by the thread that starts the log, before the generation.
     pub(crate) path: UnsafeCell<Text<PATH>>,
+    /// Mark of a process in which a file of libc's has moved bytes of a socket: more may come when
+    /// the process ends.
+    pub(crate) has_buffered: AtomicU32,
 }
 
 impl State {

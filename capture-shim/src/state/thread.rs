@@ -36,8 +36,9 @@ pub(crate) struct Thread {
     pub(crate) reach: AtomicU32,
     /// Id of the thread that started this one, until the log has that; 0 for none or not known.
     pub(crate) creator: AtomicU32,
-    /// Whether the thread has begun to end, see `log/leavings.rs`, and whether it has SIGBUS
-    /// blocked, as far as the program knows, see `log/guard.rs`: a bit each.
+    /// Whether the thread has begun to end, see `log/leavings.rs`, whether it has SIGBUS blocked,
+    /// as far as the program knows, see `log/guard.rs`, and whether it prints to a descriptor, see
+    /// `hooks/stdio.rs`: a bit each.
     marks: AtomicU32,
     /// Mapping that a `vfork` child has left in this thread's memory, see [`super::inherit`]; null
     /// for none.
@@ -69,6 +70,7 @@ const _: () = assert!(size_of::<Thread>() == 512);
 /// Marks of a thread.
 const ENDED: u32 = 1;
 const BLOCKED: u32 = 2;
+const PRINTS: u32 = 4;
 
 impl Thread {
     fn mark(&self, mark: u32, is_set: bool) {
@@ -89,6 +91,16 @@ impl Thread {
     /// Whether the thread has SIGBUS blocked, as far as the program knows.
     pub(crate) fn has_blocked(&self) -> bool {
         self.marks.load(Relaxed) & BLOCKED != 0
+    }
+
+    /// Whether the thread is within a function that prints to a descriptor.
+    pub(crate) fn is_printing(&self) -> bool {
+        self.marks.load(Relaxed) & PRINTS != 0
+    }
+
+    /// Says whether the thread is within a function that prints to a descriptor.
+    pub(crate) fn say_printing(&self, is_printing: bool) {
+        self.mark(PRINTS, is_printing);
     }
 
     /// Says whether the thread has SIGBUS blocked, as far as the program knows.

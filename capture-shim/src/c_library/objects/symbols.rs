@@ -79,6 +79,29 @@ impl Object {
         Some(Object { base, dynamic, file: ptr::null() })
     }
 
+    /// Header of the object, where its first segment begins with that, as in every library that is
+    /// not linked to a place of its own.
+    #[cfg(not(feature = "injected"))]
+    pub(crate) fn header(&self) -> *const Elf64_Ehdr {
+        ptr::with_exposed_provenance(self.base)
+    }
+
+    /// Range that the dynamic linker has written and then made read-only.
+    ///
+    /// # Safety
+    /// The object begins with its header, and is mapped.
+    #[cfg(not(feature = "injected"))]
+    pub(crate) unsafe fn constants(&self) -> Option<[usize; 2]> {
+        // SAFETY: as the caller says.
+        let (offset, count) = unsafe { ((*self.header()).e_phoff, (*self.header()).e_phnum) };
+        let table = self.base.wrapping_add(offset as usize);
+        // SAFETY: as the caller says.
+        let mut headers = unsafe { program_headers(table, count.into()) };
+        let found = headers.find(|entry| entry.p_type == libc::PT_GNU_RELRO)?;
+        let start = self.base.wrapping_add(found.p_vaddr as usize);
+        Some([start, start.wrapping_add(found.p_memsz as usize)])
+    }
+
     /// Value of the dynamic section's entry of this kind; 0 for none.
     pub(super) fn value(&self, wanted: usize) -> usize {
         let mut entry = self.dynamic;

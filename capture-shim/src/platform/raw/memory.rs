@@ -97,7 +97,7 @@ pub(crate) fn replace_by_nothing(address: *mut u8, length: usize) -> bool {
 ///
 /// # Safety
 /// What uses the pages meanwhile may do so, before and after.
-#[cfg(all(feature = "resources", target_arch = "x86_64"))]
+#[cfg(not(feature = "injected"))]
 pub(crate) unsafe fn protect(page: usize, length: usize, protection: c_int) -> bool {
     // SAFETY: the caller answers for the pages.
     unsafe { call(libc::SYS_mprotect, [page, length, protection as usize, 0, 0, 0]) == 0 }

@@ -5,6 +5,7 @@ mod attach_ends;
 mod attach_hindered;
 mod attach_places;
 mod beside_others;
+mod buffered;
 mod calls;
 mod chroot;
 mod complete;

@@ -1,0 +1,133 @@
+//! Buffered files of libc: the functions by which these read, write and close are replaced, in the
+//! two tables of functions that all of them have.
+//!
+//! A `printf` or `fgets` calls the kernel from within libc, past every symbol. But glibc's files
+//! reach their own `read` through a table, which it exports (`_IO_file_jumps`), as it does the
+//! functions in it. Words of the tables are replaced only where they are these functions, and while
+//! the process has one thread. Where anything is not as it is known, nothing is changed, and what
+//! files move is not seen, as under musl.
+
+use core::ffi::{CStr, c_int, c_void};
+use core::ptr;
+
+use libc::{FILE, ssize_t};
+
+use crate::c_library::objects;
+use crate::hooks::stdio::{self, CLOSE, OwnFunction, READ, WRITE};
+use crate::platform::raw::{self, PAGE};
+
+/// Size of an entry of a table, in bytes.
+const WORD: usize = size_of::<usize>();
+/// Number of entries of a table.
+const ENTRIES: usize = 21;
+
+/// A function of files: its place in a table, its name, and what replaces it.
+struct Replaced {
+    place: usize,
+    name: &'static CStr,
+    own: &'static OwnFunction,
+    entry: *const c_void,
+}
+
+/// What is replaced.
+fn replaced() -> [Replaced; 3] {
+    [
+        Replaced { place: 14, name: c"_IO_file_read", own: &READ, entry: read as *const c_void },
+        Replaced { place: 15, name: c"_IO_file_write", own: &WRITE, entry: write as *const c_void },
+        Replaced { place: 17, name: c"_IO_file_close", own: &CLOSE, entry: close as *const c_void },
+    ]
+}
+
+/// # Safety
+/// As libc's function of files.
+unsafe extern "C" fn read(file: *mut FILE, buffer: *mut c_void, size: ssize_t) -> ssize_t {
+    // SAFETY: libc's own call is handed on as it is.
+    unsafe { stdio::file_read(file, buffer, size) }
+}
+
+/// # Safety
+/// As libc's function of files.
+unsafe extern "C" fn write(file: *mut FILE, buffer: *const c_void, size: ssize_t) -> ssize_t {
+    // SAFETY: libc's own call is handed on as it is.
+    unsafe { stdio::file_write(file, buffer, size) }
+}
+
+/// # Safety
+/// As libc's function of files.
+unsafe extern "C" fn close(file: *mut FILE) -> c_int {
+    // SAFETY: libc's own call is handed on as it is.
+    unsafe { stdio::file_close(file) }
+}
+
+/// Replaces the functions, if libc is one whose files are known.
+pub(super) fn follow() {
+    let tables = [c"_IO_file_jumps", c"_IO_wfile_jumps"].map(|name| objects::last(name).addr());
+    let output = objects::last(c"_IO_2_1_stdout_");
+    let functions = replaced().map(|replaced| objects::last(replaced.name));
+    if tables.contains(&0) || output.is_null() || functions.contains(&ptr::null_mut()) {
+        return;
+    }
+    let Some(constants) = objects::with_symbol(c"_IO_file_jumps").and_then(constants_of) else {
+        return;
+    };
+    let is_known = |table: usize| {
+        let is_whole = table.is_multiple_of(WORD)
+            && table >= constants[0]
+            && table.saturating_add(ENTRIES * WORD) <= constants[1];
+        // SAFETY: within what the dynamic linker has written and made read-only.
+        let word = |place: usize| unsafe {
+            ptr::with_exposed_provenance::<usize>(table + place * WORD).read()
+        };
+        is_whole && replaced().iter().zip(functions).all(|(a, own)| word(a.place) == own.addr())
+    };
+    // SAFETY: a file of libc's, which is as large in every version.
+    let has_table = unsafe { stdio::table_of(output.cast()) } == tables[0];
+    if !has_table || !tables.into_iter().all(is_known) {
+        return;
+    }
+    for (replaced, own) in replaced().iter().zip(functions) {
+        replaced.own.set(own);
+    }
+    if change(tables) {
+        stdio::follow(tables);
+    }
+}
+
+/// Range of the pages of an object that the dynamic linker has written and then made read-only.
+fn constants_of(object: objects::Object) -> Option<[usize; 2]> {
+    let header = object.header();
+    // SAFETY: just found readable; what begins with this is the object's header.
+    let is_header =
+        raw::is_readable(header) && unsafe { (*header).e_ident.starts_with(b"\x7fELF") };
+    if !is_header {
+        return None;
+    }
+    // SAFETY: the table lies behind the header, in the same segment.
+    let [start, end] = unsafe { object.constants() }?;
+    Some([start & !(PAGE - 1), end & !(PAGE - 1)])
+}
+
+/// Writes the entries into both tables. Their pages are read-only again afterwards.
+fn change(tables: [usize; 2]) -> bool {
+    let first = tables[0].min(tables[1]) & !(PAGE - 1);
+    let end = (tables[0].max(tables[1]) + ENTRIES * WORD).next_multiple_of(PAGE);
+    // The tables are neighbours in every version.
+    if end - first > 4 * PAGE {
+        return false;
+    }
+    // SAFETY: pages of libc's constants. Other threads, if there were any, would find each word as
+    // it was or as it is.
+    unsafe {
+        if !raw::protect(first, end - first, libc::PROT_READ | libc::PROT_WRITE) {
+            return false;
+        }
+        for table in tables {
+            for Replaced { place, entry, .. } in replaced() {
+                let word: *mut usize = ptr::with_exposed_provenance_mut(table + place * WORD);
+                word.write_volatile(entry.expose_provenance());
+            }
+        }
+        raw::protect(first, end - first, libc::PROT_READ);
+    }
+    true
+}

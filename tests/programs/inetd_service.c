@@ -1,0 +1,13 @@
+/* A service whose connection is its standard input and output. Its last words are written when it
+ * ends. */
+#include <stdio.h>
+
+int main(void) {
+    char line[256];
+    while (fgets(line, sizeof line, stdin)) {
+        printf("you said %s", line);
+        fflush(stdout);
+    }
+    printf("bye\n");
+    return 0;
+}
