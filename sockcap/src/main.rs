@@ -25,6 +25,7 @@ mod shown;
 mod signals;
 mod snippets_left;
 mod stages;
+mod still_running;
 mod table;
 mod target;
 mod tidy;

@@ -150,8 +150,8 @@ mod tests {
             .map(|note| format!("{} {}", note.count, note.label))
             .collect();
         let wanted = [
-            "1 process of server, not recorded: statically linked; run it under strace, then \
-             'sockcap import strace'",
+            "1 process of server, not recorded: statically linked; record with --inject (x86-64), \
+             or run it under strace, then 'sockcap import strace'",
             "2 processes that began as server, not recorded: no room for its log",
         ];
         assert_eq!(labels, wanted);

@@ -6,10 +6,16 @@ use socket_log::layout::unseen;
 pub(crate) fn way_out(cause: &str) -> Option<&'static str> {
     let number = unseen::NAMES.iter().position(|name| !name.is_empty() && *name == cause)?;
     match number as u16 {
-        unseen::STATIC | unseen::MACHINE => {
-            Some("run it under strace, then 'sockcap import strace'")
-        }
-        unseen::RIGHTS => Some("record as the user whose rights it has"),
+        unseen::STATIC | unseen::GO => Some(
+            "record with --inject (x86-64), or run it under strace, then 'sockcap import strace'",
+        ),
+        unseen::MACHINE => Some("run it under strace, then 'sockcap import strace'"),
+        // A program that gives its rights up and executes itself to have them again does so under
+        // every user; strace as root leaves it its rights.
+        unseen::RIGHTS => Some(
+            "run the command under 'strace -f' as root, then 'sockcap import strace'; or, if it \
+             already has these rights as it is begun, record as that user",
+        ),
         unseen::DIRECTORY => Some("let its user write to the data directory, or record as root"),
         unseen::LIBRARY => Some("put libsockcap.so where it can open it, see docs/chroot.md"),
         _ => None,

@@ -152,14 +152,17 @@ pub mod unseen {
     pub const DIRECTORY: u16 = 4;
     /// The library cannot be opened where it runs: behind `chroot`, or as another user.
     pub const LIBRARY: u16 = 5;
+    /// The program is written in Go and calls the kernel past libc, so that little of it is seen.
+    pub const GO: u16 = 6;
     /// Name of each cause on screen.
-    pub const NAMES: [&str; 6] = [
+    pub const NAMES: [&str; 7] = [
         "",
         "statically linked",
         "has the rights of another user or capabilities",
         "for another kind of machine",
         "its user may not write to the data directory",
         "libsockcap.so cannot be opened where it runs",
+        "written in Go, which calls the kernel past libc",
     ];
 }
 

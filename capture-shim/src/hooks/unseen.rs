@@ -20,10 +20,6 @@ use crate::tuning::{MAX_NOTES, PROGRAM_HEAD_BYTES};
 /// Maximum number of interpreters behind each other, as in the kernel.
 const DEEPEST: usize = 5;
 
-/// Cause to announce a program of Go with an interpreter: it loads the library, but makes its
-/// system calls past it. No record says so, as its calls of libc are seen.
-const GO: u16 = u16::MAX;
-
 /// Note of a `vfork` child about the program that it begins.
 struct Note {
     /// One of the three constants below.
@@ -93,11 +89,11 @@ pub(crate) fn becomes(program: &Program, refused: c_int) -> LeftNote {
     let is_aside = matches!(log::standing(), Standing::Aside);
     let (mut note, mut announced) = (None, None);
     look_at(program, refused, |cause, path| {
-        if matches!(cause, unseen::STATIC | GO) {
+        if matches!(cause, unseen::STATIC | unseen::GO) {
             announced = announce(Who::Itself, path);
         }
-        if announced.is_some() || cause == GO {
-            // A recorder puts the library there, or nothing is to be said.
+        if announced.is_some() {
+            // A recorder puts the library there.
         } else if is_aside {
             note = leave(cause, path);
         } else {
@@ -109,11 +105,7 @@ pub(crate) fn becomes(program: &Program, refused: c_int) -> LeftNote {
 
 /// Says that the calling process has begun `program` as the process `pid`.
 pub(crate) fn began(program: &Program, refused: c_int, pid: u32) {
-    look_at(program, refused, |cause, path| {
-        if cause != GO {
-            say(cause, pid, path);
-        }
-    });
+    look_at(program, refused, |cause, path| say(cause, pid, path));
 }
 
 /// Announces that libc is about to execute `program` in a child, if a recorder puts the library
@@ -124,7 +116,7 @@ pub(crate) fn is_coming(program: &Program, refused: c_int, moves: bool) -> Optio
     let mut announced = None;
     look_at(program, refused, |cause, path| {
         let is_same = !moves || path.starts_with(b"/");
-        if matches!(cause, unseen::STATIC | GO) && is_same {
+        if matches!(cause, unseen::STATIC | unseen::GO) && is_same {
             announced = announce(Who::Child, path);
         }
     });
@@ -231,7 +223,7 @@ fn cause(path: &CStr, room: &mut Text<PATH>) -> Option<u16> {
         return Some(unseen::RIGHTS);
     }
     let of_image = image(path, room, DEEPEST);
-    if of_image.is_some_and(|cause| cause != GO) || user == 0 || directory::is_uprooted() {
+    if of_image.is_some_and(|cause| cause != unseen::GO) || user == 0 || directory::is_uprooted() {
         return of_image;
     }
     *room = Text::new();
@@ -292,7 +284,7 @@ fn elf(head: &[u8]) -> Option<u16> {
     }
     match (is_interpreted, is_go) {
         (false, _) => Some(unseen::STATIC),
-        (true, true) => Some(GO),
+        (true, true) => Some(unseen::GO),
         (true, false) => None,
     }
 }

@@ -122,7 +122,7 @@ impl Run for Info {
             out.flush()?;
             return Ok(ExitCode::SUCCESS);
         }
-        not_seen(&spots, &mut out)?;
+        not_seen(&spots, processes.still_running(), &mut out)?;
         match Reconciliation::read(&data) {
             Ok(reconciliation) => {
                 line(&format!("messages: {}", words::reconciliation(&reconciliation)), &mut out)?;
@@ -210,9 +210,10 @@ fn translations(found: &Reconciliation, out: &mut impl Write) -> io::Result<()> 
     Ok(())
 }
 
-/// Writes what the logs mention and no log has.
-fn not_seen(spots: &BlindSpots, out: &mut impl Write) -> io::Result<()> {
+/// Writes which processes are `running`, and what the logs mention and no log has.
+fn not_seen(spots: &BlindSpots, running: Vec<String>, out: &mut impl Write) -> io::Result<()> {
     let lists = [
+        ("still running and recorded until they end ('kill PID' ends one)", running, Vec::new()),
         (
             "loaded the library and used no socket",
             spots

@@ -7,6 +7,7 @@ mod injection;
 mod options;
 mod recording;
 mod signals;
+mod summary;
 mod switches;
 
 use std::env;
@@ -21,21 +22,21 @@ use importers::how_to_run_strace;
 use message_trace::DataDir;
 use rustix::system::uname;
 use rustix::time::{ClockId, clock_gettime};
-use socket_log::layout::state;
-use socket_log::{Log, RecordingId};
+use socket_log::RecordingId;
 
 use crate::arguments::Data;
 use crate::arguments::offers::programs;
 use crate::arguments::values::host_name;
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
-use crate::output::{bytes, counted, tell};
+use crate::output::{counted, tell};
 use crate::own_logs::{self, OwnLogs};
 use crate::visibility::{self, Unseen};
 use crate::words::same_directory;
 use crate::{naming, tidy};
 use injection::{Injection, StartError};
 use options::RecordOptions;
+use summary::Ended;
 use switches::{Switches, Tally, refused};
 
 const HELP: &str = "\
@@ -169,7 +170,11 @@ fn end(
     }
     tidy::tidy(data, &own);
     naming::name_what_ended(data, &own);
-    summarise(data, began, &own, arguments, is_unseen, status);
+    let program = arguments.command.first().map_or_else(
+        || attach::named(&arguments.processes),
+        |program| program.to_string_lossy().into_owned(),
+    );
+    summary::summarise(&Ended { data, began, own: &own, program, is_unseen, status });
 }
 
 /// The data directory, which is there from now on, and its absolute path.
@@ -349,70 +354,4 @@ fn preload(library: &Path) -> OsString {
         value.push(others);
     }
     value
-}
-
-/// Words for how a command has ended.
-fn said(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("status {code}"),
-        (None, Some(signal)) => format!("signal {signal}"),
-        (None, None) => status.to_string(),
-    }
-}
-
-/// Says what this run left in the data directory; of a program that is unseen, the way out was said
-/// before.
-fn summarise(
-    data: &DataDir,
-    began: i64,
-    own: &OwnLogs,
-    arguments: &Record,
-    is_unseen: bool,
-    status: Option<ExitStatus>,
-) {
-    let (mut logs, mut processes, mut records, mut lost, mut size) = (0, 0, 0, 0u64, 0);
-    for path in data.logs().unwrap_or_default() {
-        let Ok(log) = Log::open(&path) else { continue };
-        let header = log.header();
-        if header.start.realtime < began || !own.contains(&log) {
-            continue;
-        }
-        logs += 1;
-        // A process that became another program goes on in that one's log.
-        processes += u64::from(header.state != state::REPLACED);
-        lost = header.total_lost().saturating_add(lost);
-        size += log.on_disk();
-        log.for_each(|_| records += 1);
-    }
-    if logs == 0 {
-        let program = arguments.command.first();
-        let program = program.map_or_else(
-            || attach::named(&arguments.processes),
-            |program| program.to_string_lossy().into_owned(),
-        );
-        let why = match is_unseen {
-            true => format!("{program} did not load libsockcap.so"),
-            false => {
-                let data = data.path().display();
-                let nothing = format!("used no socket, or could not write to {data}");
-                match status.filter(|status| !status.success()) {
-                    // What it said of that is the better reason.
-                    Some(status) => format!(
-                        "{program} ended with {}; it and what it started {nothing}",
-                        said(status)
-                    ),
-                    None => format!("{program} and what it started {nothing}"),
-                }
-            }
-        };
-        tell!("sockcap: nothing was recorded: {why}");
-        return;
-    }
-    tell!(
-        "sockcap: {}, {}, {lost} lost, {}; next: sockcap report{}",
-        counted(processes, "process", "processes"),
-        counted(records, "record", "records"),
-        bytes(size),
-        same_directory(data),
-    );
 }

@@ -14,6 +14,7 @@ use socket_log::{Log, Record};
 use crate::error::Error;
 use crate::output::{self, bytes, counted};
 use crate::own_logs::OwnLogs;
+use crate::still_running::is_running;
 use crate::table::{Side, Table};
 use crate::tuning::MAX_UNSEEN_LISTED;
 use crate::words;
@@ -50,6 +51,8 @@ pub(super) struct Process {
     /// The size of its log on the disk, in bytes.
     bytes: u64,
     has_sockets: bool,
+    /// Whether it still runs here, and writes to its log.
+    still_running: bool,
     /// Records that were not written, by cause.
     lost: BTreeMap<&'static str, u64>,
     damage: Vec<String>,
@@ -153,6 +156,14 @@ impl Processes {
         self.write_unreadable(out)
     }
 
+    /// Lines on the processes that still run and write.
+    pub(super) fn still_running(&self) -> Vec<String> {
+        let running = self.processes.iter().filter(|process| process.still_running);
+        running
+            .map(|process| format!("pid {} on {}: {}", process.pid, process.host, process.command))
+            .collect()
+    }
+
     fn write_unreadable(&self, out: &mut impl Write) -> Result<(), Error> {
         for error in self.unreadable.iter().take(MAX_UNSEEN_LISTED) {
             writeln!(out, "# {error}")?;
@@ -190,6 +201,7 @@ impl Process {
             records,
             bytes: log.on_disk(),
             has_sockets,
+            still_running: is_running(log),
             lost: lost
                 .map(|(cause, count)| (if cause.is_empty() { "other" } else { *cause }, count))
                 .collect(),

@@ -123,12 +123,13 @@ print(tcp.getsockname()[1], os.getpid())
         unseen[0].contains(" on web1, started by ") && unseen[0].contains("python3 -c"),
         "{info}"
     );
-    let way_out = "statically linked: run it under strace, then 'sockcap import strace'";
+    let way_out = "statically linked: record with --inject (x86-64), or run it under strace, then \
+                   'sockcap import strace'";
     assert_eq!(unseen[1], way_out, "{info}");
     // The report says so in its first lines; the page shows what the JSON tells.
     let report = text(&run(&["report"], path).stdout);
-    let note = "1 process of ./static, not recorded: statically linked; run it under strace, then \
-                'sockcap import strace'";
+    let note = "1 process of ./static, not recorded: statically linked; record with --inject \
+                (x86-64), or run it under strace, then 'sockcap import strace'";
     let first = report.lines().take(10).collect::<Vec<_>>().join(" ");
     let first = first.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(first.contains(note), "{report}");
@@ -138,6 +139,58 @@ print(tcp.getsockname()[1], os.getpid())
     assert_eq!(ends.len(), 2, "not what it has with itself: {info}");
     assert!(ends[0].starts_with(&format!("127.0.0.1:{port}: 1 flow of pid ")), "{info}");
     assert!(ends[1].contains(&format!("s of process {pid}: 1 flow of pid ")), "{info}");
+}
+
+/// C: the note by which Go knows its builds.
+const NOTE_OF_GO: &str = r#"
+__attribute__((section(".note.go.buildid"), aligned(4), used))
+static const struct { unsigned name_size, size, kind; char name[4], id[4]; } note = {4, 4, 4, "Go", "id"};
+"#;
+
+/// A daemon that has used a socket, and says its id.
+const DAEMON: &str = r#"
+import os, socket, time
+one, other = socket.socketpair(); one.send(b"work"); other.recv(4)
+open("started.part", "w").write(str(os.getpid())); os.rename("started.part", "started")
+time.sleep(600)
+"#;
+
+#[test]
+fn a_recording_names_what_it_missed_and_what_outlives_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    compile(path, "static", &["-static"], "");
+    compile(path, "go", &[], NOTE_OF_GO);
+    fs::write(path.join("daemon.py"), DAEMON).unwrap();
+    let script = "./static; ./go; /usr/bin/python3 daemon.py >/dev/null 2>&1 & \
+                  until [ -e started ]; do /bin/sleep 0.02; done";
+    let output = run(&["record", "--", "sh", "-c", script], path);
+    let told = text(&output.stderr);
+    let pid = fs::read_to_string(path.join("started")).unwrap();
+    let listed = |heading: &str| -> Vec<String> {
+        let info = text(&run(&["info"], path).stdout);
+        let lines = info.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
+        lines.take_while(|line| line.starts_with("  ")).map(str::to_owned).collect()
+    };
+    let running = listed("still running and recorded");
+    successful(Command::new("kill").arg(&pid));
+    // Whoever is to wait for it may take long.
+    while fs::read(format!("/proc/{pid}/maps")).is_ok_and(|maps| !maps.is_empty()) {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert!(output.status.success(), "{told}");
+    for (program, cause) in [("static", "statically linked"), ("go", "written in Go")] {
+        let line = format!("sockcap: not recorded: {program}: {cause}");
+        let line =
+            told.lines().find(|told| told.starts_with(&line)).unwrap_or_else(|| panic!("{told}"));
+        assert!(line.contains("--inject"), "{line}");
+    }
+    let outlives = told.lines().find(|line| line.contains("still running")).unwrap_or_default();
+    assert!(outlives.contains(&format!("daemon.py (pid {pid})")), "{told}");
+    assert!(outlives.ends_with(&format!("'kill {pid}' ends them")), "{told}");
+    assert_eq!(running.len(), 1, "{running:?}");
+    assert!(running[0].contains(&format!("pid {pid} on ")), "{running:?}");
+    assert_eq!(listed("still running and recorded"), Vec::<String>::new(), "it has ended");
 }
 
 #[test]
