@@ -28,7 +28,7 @@ pub(crate) struct ReceivedDatagram {
 }
 
 impl ReceivedDatagram {
-    /// A datagram of which the call tells nothing but its size, `bytes`.
+    /// A datagram where the call tells nothing but its size, `bytes`.
     pub(crate) fn of_bytes(bytes: usize) -> ReceivedDatagram {
         let from = Address::NONE;
         ReceivedDatagram { bytes, truncated: false, peeked: false, from, size: 0 }

@@ -42,7 +42,7 @@ struct Totals {
     records: u64,
     lost: u64,
     size: u64,
-    /// Programs of which nothing is recorded, by cause.
+    /// Programs without a recording, by cause.
     unseen: BTreeMap<u16, BTreeSet<String>>,
     /// Ids of processes that still run, by program.
     running: BTreeMap<String, Vec<u32>>,

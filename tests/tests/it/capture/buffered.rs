@@ -47,8 +47,8 @@ fn what_a_process_leaves_to_libc_is_in_its_log() {
     assert_eq!(progress, state::EXITED);
 }
 
-/// Records a service of which each connection is standard input and output. Returns how many bytes
-/// it received and sent, by its name, of messages that both ends were seen of; there are no others.
+/// Records a service that has each connection as its standard input and output. Returns how many
+/// bytes it received and sent, by its name. All messages have both ends.
 fn served(service: &[&str]) -> (i64, i64) {
     let mut witnessed = Witnessed::new();
     let own = witnessed.recording.compile("inetd_service");
