@@ -84,6 +84,34 @@ impl Samples {
         }
     }
 
+    /// Leaves out all messages between two hosts, unless `keep` is true of them.
+    pub fn retain(&mut self, keep: impl Fn(u32, u32) -> bool) {
+        self.pairs.retain(|pair| keep(pair.from, pair.to));
+        self.number_pairs();
+    }
+
+    /// The hosts between which a message arrived before it was sent, by the times as they are.
+    pub fn contradictions(&self) -> impl Iterator<Item = [u32; 2]> {
+        let is_early = |point: &Sample| point.received < point.sent;
+        let contradict = self.pairs.iter().filter(move |pair| pair.points.iter().any(is_early));
+        contradict.map(|pair| [pair.from, pair.to])
+    }
+
+    /// Gives the hosts other numbers: `numbers` has the new one of each. No two may be equal.
+    pub fn renumber(&mut self, numbers: &[u32]) {
+        let new = |host: u32| numbers.get(host as usize).copied().unwrap_or(host);
+        for pair in &mut self.pairs {
+            (pair.from, pair.to) = (new(pair.from), new(pair.to));
+        }
+        self.number_pairs();
+    }
+
+    fn number_pairs(&mut self) {
+        let pairs = self.pairs.iter().zip(0..);
+        self.place = pairs.map(|(pair, place)| ((pair.from, pair.to), place)).collect();
+        self.latest = 0;
+    }
+
     /// How many messages were added.
     pub fn messages(&self) -> u64 {
         self.pairs.iter().map(|minima| minima.messages).sum()

@@ -25,6 +25,8 @@ mod kept;
 mod kieker;
 mod lines;
 mod objects;
+#[cfg(test)]
+mod order_tests;
 mod otlp;
 mod reading;
 mod receiver;

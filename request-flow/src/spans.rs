@@ -6,16 +6,22 @@
 //! ```
 //!
 //! [`span`] is what an importer gives. [`sink`] keeps it as bytes, dealt by trace, in memory while
-//! a budget lasts and in a temporary file beyond it. [`join`] makes drafts of requests of the spans
-//! of one trace, [`draft`] has their clocks and their order, [`refine`] makes what is too large for
-//! memory smaller, and [`finish`] runs all passes.
+//! a budget lasts and in a temporary file beyond it. [`parts`] makes one span of the reports of it,
+//! and [`join`] drafts of requests of the spans of one trace: [`halves`] finds what shares an id,
+//! and [`known`] has the order of spans. [`draft`] has clocks and the order of steps, [`refine`]
+//! makes what is too large for memory smaller, and [`finish`] runs all passes.
 
 mod draft;
 mod finish;
+mod halves;
 mod join;
+mod known;
+mod misfits;
+mod parts;
 mod record;
 mod refine;
 mod shared_names;
+mod side;
 mod sink;
 mod span;
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::step_threads::StepThreads;
+use crate::tuning::{FINE_GRAIN_NS, SKEW_DIVISOR, TIME_GRAINS_NS};
 use crate::waits::Waits;
 use out_of_core::{NameId, Names};
 
@@ -27,7 +28,8 @@ pub struct Step {
     /// When the caller sent the call or, where it connected for it, began to connect; `None` where
     /// that was not seen.
     pub caller_begin: Option<i64>,
-    /// When the caller had received the answer, where that was seen.
+    /// When the caller had received the answer, where that was seen. A step that ended later was
+    /// not waited for: then it is when the caller had done with it.
     pub caller_end: Option<i64>,
     /// Whether it failed.
     pub failed: bool,
@@ -70,6 +72,11 @@ impl Step {
         at(self.begin, self.end).or_else(|| at(self.caller_begin, self.caller_end))
     }
 
+    /// Whether it took longer than its caller waited for it.
+    pub(crate) fn outlasts_caller(&self) -> bool {
+        outlasts([self.begin, self.end], [self.caller_begin, self.caller_end])
+    }
+
     /// Time in nanoseconds in which it waited for its calls, where its resources are known: what
     /// processor and waits leave of its duration.
     pub fn children_ns(&self) -> Option<i64> {
@@ -84,9 +91,40 @@ impl Step {
     }
 }
 
+/// Whether what took from the one time to the other, on whatever clock, took longer than its caller
+/// waited, by more than times are exact. No distance between two clocks explains that: the caller
+/// did not wait for the end.
+pub(crate) fn outlasts(own: [Option<i64>; 2], caller: [Option<i64>; 2]) -> bool {
+    let ([Some(begin), Some(end)], [Some(sent), Some(received)]) = (own, caller) else {
+        return false;
+    };
+    let lasted = end.saturating_sub(begin);
+    let waited = received.saturating_sub(sent).max(0);
+    // Times in whole milliseconds are exact to one of these.
+    let all = [begin, end, sent, received];
+    let grain = TIME_GRAINS_NS.into_iter().find(|grain| all.iter().all(|time| time % grain == 0));
+    let inexact = 2 * grain.unwrap_or(FINE_GRAIN_NS) + lasted.max(0) / SKEW_DIVISOR;
+    lasted.saturating_sub(waited) > inexact
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_takes_longer_than_its_caller_waits_is_not_waited_for() {
+        let lasts = |own: i64, caller: i64, unit: i64| {
+            outlasts([Some(7 * unit), Some((7 + own) * unit)], [Some(0), Some(caller * unit)])
+        };
+        assert!(lasts(40_000, 500, 1_000));
+        assert!(!lasts(500, 40_000, 1_000));
+        // What rounding explains: times in milliseconds, and in microseconds.
+        assert!(!lasts(5, 3, 1_000_000) && lasts(6, 3, 1_000_000));
+        assert!(!lasts(5, 3, 1_000) && lasts(5_000, 3, 1_000));
+        // What clocks that do not run alike explain: an hour, and three seconds more.
+        assert!(!lasts(3_603_000_000, 3_600_000_000, 1_000));
+        assert!(!outlasts([Some(0), None], [Some(0), Some(1)]));
+    }
 
     #[test]
     fn what_resources_leave_of_its_duration_is_its_calls() {

@@ -48,3 +48,12 @@ pub(crate) const REFINEMENTS: usize = 3;
 /// Number of blocks of a partition that are looked at to see where its keys are. Chosen, not
 /// measured.
 pub(crate) const SAMPLED_BLOCKS: usize = 64;
+
+/// Units in nanoseconds in which tracers write times down, the largest first. Times that are all
+/// whole seconds, milliseconds or microseconds are exact to one of these, others to the finest.
+pub(crate) const TIME_GRAINS_NS: [i64; 3] = [1_000_000_000, 1_000_000, FINE_GRAIN_NS];
+pub(crate) const FINE_GRAIN_NS: i64 = 1_000;
+
+/// Part of a duration by which two clocks that do not run alike may differ on it: 1000 ppm, what
+/// `clocks` allows.
+pub(crate) const SKEW_DIVISOR: i64 = 1_000;

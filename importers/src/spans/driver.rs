@@ -62,14 +62,20 @@ impl<F: Format> Importer for SpanImporter<F> {
 
 /// What is worth knowing of the requests.
 fn notes(joined: &Joined) -> Vec<String> {
-    let Joined { traces, requests, torn, duplicates, broken, crowded_out, moved, .. } = joined;
+    let Joined { traces, requests, torn, duplicates, parts, .. } = joined;
+    let Joined { broken, crowded_out, moved, late, .. } = joined;
     let mut notes = vec![format!("traces: {traces}; requests: {requests}")];
     let counted = [
         (torn, "requests whose first span is part of one that is not in the files"),
         (duplicates, "spans that were there before, and count once"),
+        (parts, "reports that are parts of spans, and were merged with them"),
         (crowded_out, "spans that were left out, as their trace has more than memory holds"),
         (broken, "spans that are part of themselves, and were parted"),
-        (moved, "steps that would have begun before their parents, and were moved"),
+        (moved, "steps whose times contradict those of their callers, and were moved"),
+        (
+            late,
+            "steps that began at other hosts when those that they are of had ended, and stay so",
+        ),
     ];
     let counted = counted.iter().filter(|(count, _)| **count > 0);
     notes.extend(counted.map(|(count, what)| format!("{what}: {count}")));

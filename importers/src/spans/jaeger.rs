@@ -182,7 +182,7 @@ impl Written<'_> {
 
         let kind = kind(value_of(&self.tags, "span.kind").unwrap_or_default());
         let is_called = !matches!(kind, SpanKind::Server | SpanKind::Consumer);
-        let (parent, others) = parent(self, trace);
+        let Parent { id: parent, follows, others } = parent(self, trace);
         let tags = self.tags.as_ref().map_or(&[][..], |tags| &tags.0);
         let mut told = Told::default();
         let mut parameters: Vec<(&str, Cow<'_, str>)> = Vec::with_capacity(tags.len());
@@ -194,13 +194,16 @@ impl Written<'_> {
         parameters.extend(others.into_iter().map(|other| ("references", Cow::Owned(other))));
         let peer = told.peer().filter(|_| is_called);
         let begin = self.begin.map(|time| time.0);
-        let end = begin.zip(self.duration).map(|(begin, time)| begin.saturating_add(time.0));
+        let duration = self.duration.map(|time| time.0);
+        let end = begin.zip(duration).map(|(begin, time)| begin.saturating_add(time));
         spans.span(&Span {
             parent,
+            follows,
             kind,
             peer: peer.as_deref(),
             begin,
             end,
+            duration: duration.filter(|_| begin.is_none()),
             failed: self.has_failed(),
             probability: told.probability,
             bytes_in: told.bytes_in,
@@ -239,9 +242,18 @@ impl Process<'_> {
     }
 }
 
-/// The parent of a span, and in words what else it refers to. The parent is the first span of the
-/// trace that it is the child of or, without such, that it follows from.
-fn parent<'a>(written: &'a Written<'_>, trace: Id<'_>) -> (Option<Id<'a>>, Vec<String>) {
+/// The parent of a span.
+struct Parent<'a> {
+    id: Option<Id<'a>>,
+    /// Whether the span follows from it: the parent does not wait for it.
+    follows: bool,
+    /// In words what else the span refers to.
+    others: Vec<String>,
+}
+
+/// The parent of a span: the first of the trace that it is the child of or, without such, that it
+/// follows from.
+fn parent<'a>(written: &'a Written<'_>, trace: Id<'_>) -> Parent<'a> {
     let references = written.references.as_ref().map_or(&[][..], |list| &list.0);
     let place = |kind: Option<&str>| {
         references.iter().position(|reference| {
@@ -252,11 +264,13 @@ fn parent<'a>(written: &'a Written<'_>, trace: Id<'_>) -> (Option<Id<'a>>, Vec<S
     };
     let chosen = place(Some("CHILD_OF")).or_else(|| place(None));
     let parent = chosen.and_then(|place| references.get(place));
+    let follows = parent.is_some_and(|reference| text(&reference.kind) == "FOLLOWS_FROM");
     let parent = parent.and_then(|reference| ids::parent(&reference.span.0));
     let others = references.iter().enumerate().filter(|(place, _)| Some(*place) != chosen);
     let others = others
         .map(|(_, other)| format!("{} {}:{}", text(&other.kind), text(&other.trace), other.span.0));
-    (parent.or_else(|| ids::parent(text(&written.parent))), others.collect())
+    let id = parent.or_else(|| ids::parent(text(&written.parent)));
+    Parent { id, follows, others: others.collect() }
 }
 
 fn kind(text: &str) -> SpanKind {

@@ -148,6 +148,7 @@ fn row<R: Read>(
         peer,
         begin,
         end,
+        duration: duration.filter(|_| begin.is_none() && end.is_none()),
         failed: has_failed(row.text(Column::Failed)?),
         probability: row.share(Column::Probability)?,
         bytes_in: row.number(Column::BytesIn)?,
@@ -166,7 +167,8 @@ fn row<R: Read>(
         let resource = spans.resource(&caller);
         let (kind, begin, end) = (SpanKind::Client, caller_begin, caller_end);
         let peer = Some(service).filter(|service| !service.is_empty());
-        spans.span(&Span { resource, kind, peer, begin, end, parameters: &[], ..span.clone() })?;
+        let seen = Span { resource, kind, peer, begin, end, parameters: &[], ..span.clone() };
+        spans.span(&Span { duration: None, ..seen })?;
     }
     let resource = spans.resource(&Resource { node: service, host, parameters: Vec::new() });
     spans.span(&Span { resource, ..span })?;

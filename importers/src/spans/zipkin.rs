@@ -193,13 +193,16 @@ impl Written<'_> {
             }
         };
         let begin = self.timestamp.filter(|time| time.0 != 0).map(|time| time.0);
-        let end = begin.zip(self.duration).map(|(begin, time)| begin.saturating_add(time.0));
+        let duration = self.duration.map(|time| time.0);
+        let end = begin.zip(duration).map(|(begin, time)| begin.saturating_add(time));
         spans.span(&Span {
             parent: ids::parent(text(&self.parent)),
             kind,
             peer: peer.as_deref(),
             begin,
             end,
+            // Another report of the span may say when it began.
+            duration: duration.filter(|_| begin.is_none()),
             failed: tags.iter().any(|(name, value)| fails(name, &value.0)),
             probability: told.probability,
             bytes_in: told.bytes_in,

@@ -4,9 +4,11 @@
 use clocks::{Clocks, Samples};
 use serde::{Deserialize, Serialize};
 
+use super::record::SpanRecord;
+use super::span::SpanKind;
 use crate::request::{Request, RequestBuilder};
-use crate::step::Step;
-use out_of_core::NameId;
+use crate::step::{Step, outlasts};
+use out_of_core::{NameId, Names};
 
 /// Number of a clock. Resources of one host read one clock.
 pub(super) type ClockNumber = u32;
@@ -20,8 +22,33 @@ pub(super) struct Draft {
     orders: Vec<Option<i64>>,
     /// The clocks that the times of each step were read from: at the node and at the caller.
     clocks: Vec<[ClockNumber; 2]>,
-    /// Whether the parent is known to wait for the end of each step.
-    waited_for: Vec<bool>,
+    /// Whether the end of each step is waited for.
+    waiting: Vec<Waiting>,
+}
+
+/// Counts of steps that do not fit into their parents by the common clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct OutOfPlace {
+    /// Steps that seemed to begin before their parents, or to end after their callers had the
+    /// answer, and were moved.
+    pub(super) moved: u64,
+    /// Steps that began when their parents at other hosts had ended, and were left there.
+    pub(super) late: u64,
+}
+
+/// Whether a step's caller waits for its end, so that the end bounds how far their clocks are
+/// apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Waiting {
+    /// A client's span lasts until it has the answer, and what calls on a stack until it is over.
+    Known,
+    /// It is the way of what is called so, but the caller was not seen to wait: a server's span
+    /// without a client's, or two spans of one name.
+    Usual,
+    /// Nobody is known to wait for it.
+    Unknown,
+    /// It takes a message, for which it may have waited before that was sent.
+    Consumer,
 }
 
 impl Draft {
@@ -32,10 +59,10 @@ impl Draft {
         parameters: impl IntoIterator<Item = (NameId, &'a str)>,
         order: Option<i64>,
         clocks: [ClockNumber; 2],
-        is_waited_for: bool,
+        waiting: Waiting,
     ) {
         self.request.push(step, parameters);
-        self.waited_for.push(is_waited_for);
+        self.waiting.push(waiting);
         self.orders.push(order);
         self.clocks.push(clocks);
     }
@@ -45,9 +72,9 @@ impl Draft {
     /// relate.
     ///
     /// Where the caller's times of a call are not known its parent's are taken: they are further
-    /// apart, and so say less. A step that nobody is known to wait for may go on after its parent,
-    /// so its end is taken only where it lies outside its parent though it is shorter: such clocks
-    /// cannot be one.
+    /// apart, and so say less. What is caused begins after what caused it, but only what is waited
+    /// for ends before that does. So an end counts where the caller is known to wait; where that is
+    /// usual only, as far as it does not contradict that both clocks are one.
     pub(super) fn add_samples(
         &self,
         samples: &mut Samples,
@@ -66,20 +93,28 @@ impl Draft {
                 }
                 _ => continue,
             };
-            let is_shorter = is_seen
-                || step
-                    .response_time()
-                    .zip(above.and_then(Step::response_time))
-                    .is_some_and(|(own, above)| own < above);
-            let is_outside = step.begin < begin || end.is_some_and(|end| step.begin >= Some(end));
-            let is_waited_for = is_seen || self.waited_for.get(place).copied().unwrap_or(false);
-            let has_end = is_shorter && (is_waited_for || is_outside);
-            if let (Some(sent), Some(received)) = (begin, step.begin) {
+            let waiting = self.waiting.get(place).copied().unwrap_or(Waiting::Unknown);
+            let is_early = begin.is_some_and(|begin| step.begin.is_some_and(|own| own < begin));
+            let received = match waiting {
+                Waiting::Consumer if is_early => step.end,
+                _ => step.begin,
+            };
+            if let (Some(sent), Some(received)) = (begin, received) {
                 samples.add(from, *own, sent, received);
             }
-            if let (Some(sent), Some(received), true) = (step.end, end, has_end) {
+            let is_within = end.is_some_and(|end| step.end <= Some(end));
+            let overlaps = end.is_some_and(|end| step.begin < Some(end));
+            let is_waited_for = match waiting {
+                Waiting::Known => true,
+                Waiting::Usual if is_seen => overlaps,
+                Waiting::Usual => is_within,
+                Waiting::Unknown | Waiting::Consumer => false,
+            };
+            if let (Some(sent), Some(received), true) = (step.end, end, is_waited_for)
+                && !outlasts([step.begin, step.end], [begin, end])
+            {
                 samples.add(*own, from, sent, received);
-                if is_waited_for && begin.is_some() && from != *own {
+                if is_seen && begin.is_some() && from != *own {
                     is_related(from);
                     is_related(*own);
                 }
@@ -96,15 +131,14 @@ impl Draft {
         }
     }
 
-    /// Makes the request: times on the common clock, steps in depth-first order. Returns the number
-    /// of steps that seemed to begin before their parents, or to end after their callers had the
-    /// answer, and were moved.
+    /// Makes the request: times on the common clock, steps in depth-first order. Returns how many
+    /// steps do not fit into their parents by that clock.
     pub(super) fn finish(
         &mut self,
         clocks: Option<&Clocks>,
         builder: &mut RequestBuilder,
         request: &mut Request,
-    ) -> u64 {
+    ) -> OutOfPlace {
         if let Some(clocks) = clocks {
             for (step, [own, caller]) in self.request.steps.iter_mut().zip(&self.clocks) {
                 for (clock, time) in [
@@ -131,34 +165,63 @@ impl Draft {
     }
 }
 
+impl Waiting {
+    /// What is known of a span, with its caller's where that is known.
+    pub(super) fn of(span: &SpanRecord<'_>, caller: Option<&SpanRecord<'_>>) -> Waiting {
+        use SpanKind::{Client, Consumer, Producer, Server, Unknown};
+        match (caller.map(|caller| caller.kind), span.kind) {
+            _ if span.depth.is_some() => Waiting::Known,
+            (_, Consumer) => Waiting::Consumer,
+            (Some(Producer), _) => Waiting::Unknown,
+            _ if span.follows => Waiting::Unknown,
+            (Some(Client), _) | (Some(_), Server) => Waiting::Known,
+            (Some(Unknown), _) | (None, Server) => Waiting::Usual,
+            _ => Waiting::Unknown,
+        }
+    }
+}
+
 /// Moves what is left of wrong clocks: no step begins before its parent, none ends before it
-/// begins, and no answer is sent after it was received. `steps` are in depth-first order.
-fn nest(steps: &mut [Step]) -> u64 {
-    let mut moved = 0;
+/// begins, and no answer is sent after it was received. What lasted longer than its caller waited
+/// has sent no answer to it, and stays as it is. `steps` are in depth-first order.
+fn nest(steps: &mut [Step]) -> OutOfPlace {
+    let mut found = OutOfPlace::default();
     for place in 0..steps.len() {
         let before = steps[place];
-        let parent = before.parent.and_then(|parent| steps.get(parent as usize));
-        let least = parent.and_then(Step::first);
+        let parent = before.parent.and_then(|parent| steps.get(parent as usize)).copied();
+        let least = parent.and_then(|parent| parent.first());
         let step = &mut steps[place];
+        let is_answered = !step.outlasts_caller();
         step.caller_begin = step.caller_begin.max(least.filter(|_| step.caller_begin.is_some()));
         let least = step.caller_begin.or(least);
         step.begin = step.begin.max(least.filter(|_| step.begin.is_some()));
         // An answer is received after it was sent, and sent after the work was begun.
-        let not_before = step.begin.or(step.caller_begin);
+        let not_before = step.begin.filter(|_| is_answered).or(step.caller_begin);
         step.caller_end = step.caller_end.max(not_before.filter(|_| step.caller_end.is_some()));
         step.end = match (step.end, step.caller_end) {
-            (Some(end), Some(received)) => Some(end.min(received)),
+            (Some(end), Some(received)) if is_answered => Some(end.min(received)),
             (end, _) => end,
         };
+        let not_before = step.begin.or(step.caller_begin);
         step.end = step.end.max(not_before.filter(|_| step.end.is_some()));
-        moved += u64::from(*step != before);
+        found.moved += u64::from(*step != before);
+        found.late += u64::from(parent.is_some_and(|parent| is_late(step, &parent)));
         if let (Some(earlier), Some(end)) = (step.end, before.end)
             && earlier < end
         {
             keep_within(&mut steps[place + 1..], place, earlier, end);
         }
     }
-    moved
+    found
+}
+
+/// Whether nobody saw a step called that began at another host when its parent had ended.
+fn is_late(step: &Step, parent: &Step) -> bool {
+    let is_seen = step.caller_begin.is_some() || step.caller_end.is_some();
+    let place =
+        |of: &Step| if of.host == Names::UNKNOWN { (of.node, of.host) } else { (0, of.host) };
+    let has_ended = parent.last().is_some_and(|end| step.begin > Some(end));
+    !is_seen && has_ended && place(step) != place(parent)
 }
 
 /// What step `place` called, and what that called, ended before it did. Now the step ends `earlier`
@@ -191,11 +254,32 @@ mod tests {
         };
         let after = Step { parent: Some(0), begin: Some(190), end: Some(900), ..Step::of(2, 2) };
         let mut steps = [root, early, late, after];
-        assert_eq!(nest(&mut steps), 2);
+        assert_eq!(nest(&mut steps).moved, 2);
         assert_eq!((steps[1].begin, steps[1].end), (Some(100), Some(100)));
         assert_eq!((steps[2].begin, steps[2].end), (Some(110), Some(150)));
         // Work may go on after its caller has ended.
         assert_eq!((steps[0], steps[3]), (root, after));
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_neither_moved_nor_cut() {
+        let root = Step { begin: Some(0), end: Some(900_000), host: 1, ..Step::of(1, 1) };
+        // The caller waited for half a millisecond of forty.
+        let left = Step {
+            parent: Some(0),
+            caller_begin: Some(100_000),
+            begin: Some(200_000),
+            end: Some(40_200_000),
+            caller_end: Some(600_000),
+            host: 2,
+            ..Step::of(2, 2)
+        };
+        // It was begun when its caller had given up, and when the root had ended.
+        let queued = Step { begin: Some(20_000_000), end: Some(70_000_000), ..left };
+        let late = Step { caller_begin: None, caller_end: None, ..queued };
+        let mut steps = [root, left, queued, late];
+        assert_eq!(nest(&mut steps), OutOfPlace { moved: 0, late: 1 });
+        assert_eq!(steps, [root, left, queued, late]);
     }
 
     #[test]
@@ -219,7 +303,7 @@ mod tests {
         let beside = Step { parent: Some(0), begin: Some(151), end: Some(152), ..Step::of(2, 4) };
         let mut steps =
             [root, called, within(120, 152), within(151, 152), within(130, 160), beside];
-        assert_eq!(nest(&mut steps), 1);
+        assert_eq!(nest(&mut steps).moved, 1);
         let times = steps.map(|step| [step.begin, step.end].map(Option::unwrap));
         assert_eq!(times, [[100, 200], [112, 150], [120, 150], [150, 150], [130, 160], [151, 152]]);
     }

@@ -9,6 +9,7 @@
 //! Between passes everything is bytes, in memory while the budget lasts and in a temporary file
 //! beyond it.
 
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use clocks::{Clocks, HostFacts, Samples, estimate};
@@ -17,8 +18,10 @@ use out_of_core::workers::{self, lock};
 use out_of_core::{PartitionStore, PartitionWriter};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::draft::{ClockNumber, Draft};
-use super::join::{Known, Misfits, join};
+use super::draft::{ClockNumber, Draft, OutOfPlace};
+use super::join::join;
+use super::known::Known;
+use super::misfits::Misfits;
 use super::record::SpanRecord;
 use super::refine::refine;
 use super::sink::{ResourceRecord, SpanSink};
@@ -36,10 +39,12 @@ const ONE_MACHINE: u128 = 1;
 /// What came of joining spans.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Joined {
-    /// Spans, duplicates not counted.
+    /// Spans, each counted once.
     pub spans: u64,
-    /// Spans that were there before, by their ids.
+    /// Spans that were there before, with all that they say.
     pub duplicates: u64,
+    /// Reports of spans that were merged with others of the same span.
+    pub parts: u64,
     /// Spans that were each other's parents, or whose depth skips one.
     pub broken: u64,
     /// Spans that were left out, as their trace has more than memory holds.
@@ -55,6 +60,8 @@ pub struct Joined {
     /// Steps that began before their parents by the common clock, or whose answers were received
     /// before they were sent, and were moved.
     pub moved: u64,
+    /// Steps that began at another host when their parents had ended, and that nobody saw called.
+    pub late: u64,
     /// Clocks of the hosts; of the nodes whose host is not known.
     pub clocks: Clocks,
 }
@@ -85,10 +92,18 @@ impl Found {
     }
 }
 
-/// A request as bytes with the time at which it begins.
-struct Begun<'b> {
-    begin: i64,
-    bytes: &'b [u8],
+impl Found {
+    /// Leaves out what says nothing of clocks: that work at a host which no call and its answer
+    /// relates to another begins after what caused it. Alone, it would be taken for the way of the
+    /// fastest message.
+    fn leave_out_silent(&mut self) {
+        let contradicting: FxHashSet<u32> = self.samples.contradictions().flatten().collect();
+        let is_related = |host: u32| self.related.get(host as usize).copied().unwrap_or(false);
+        let is_silent = |host: u32| !is_related(host) && !contradicting.contains(&host);
+        self.samples.retain(|from, to| {
+            !(is_silent(from) && is_related(to) || is_related(from) && is_silent(to))
+        });
+    }
 }
 
 impl SpanSink<'_> {
@@ -113,11 +128,13 @@ impl SpanSink<'_> {
         progress.step("joining spans", 0);
         let drafts = PartitionStore::new(budget, &directory, TRACE_PARTITIONS);
         let partitions = refine(&mut by_trace, PARTITION_BYTES, next_span)?;
-        let found = join_all(&by_trace, &partitions, &drafts, &known, facts.len())?;
+        let mut found = join_all(&by_trace, &partitions, &drafts, &known, facts.len())?;
+        found.leave_out_silent();
         drop(by_trace);
         let mut joined = Joined {
             spans: found.spans,
             duplicates: found.misfits.duplicates,
+            parts: found.misfits.parts,
             broken: found.misfits.broken,
             crowded_out: found.misfits.crowded_out,
             traces: found.traces,
@@ -136,7 +153,8 @@ impl SpanSink<'_> {
         progress.step("ordering requests", 0);
         let bounds = bounds(found.begins);
         let mut by_begin = PartitionStore::new(budget, &directory, bounds.len() + 1);
-        joined.moved = order(&drafts, &by_begin, clocks, &bounds)?;
+        OutOfPlace { moved: joined.moved, late: joined.late } =
+            order(&drafts, &by_begin, clocks, &bounds)?;
         drop(drafts);
 
         progress.step("writing requests", 0);
@@ -160,29 +178,30 @@ impl Hosts {
     /// A clock for each host, and for each node whose host is not known. A caller that nothing is
     /// known of may have such a node for its host: then both have one clock.
     fn of(resources: &[ResourceRecord], names: &Names) -> Hosts {
-        let mut numbers: FxHashMap<(NameId, bool), ClockNumber> = FxHashMap::default();
-        let mut hosts = Hosts { facts: Vec::new(), of_resource: Vec::new() };
         let without_host: FxHashSet<NameId> = (resources.iter())
             .filter(|resource| resource.host == Names::UNKNOWN)
             .map(|resource| resource.node)
             .collect();
-        for resource in resources {
+        let clock_of = |resource: &ResourceRecord| {
             let is_node = resource.node == Names::UNKNOWN && without_host.contains(&resource.host);
             let is_known = resource.host != Names::UNKNOWN && !is_node;
             let name = if is_known || is_node { resource.host } else { resource.node };
-            let next = hosts.facts.len() as ClockNumber;
-            let number = *numbers.entry((name, is_known)).or_insert(next);
-            if number == next {
-                let name = names.text(name).to_owned();
-                let mut facts = HostFacts { name, ..HostFacts::default() };
-                if !is_known {
-                    presume_one_clock(&mut facts);
-                }
-                hosts.facts.push(facts);
+            (names.text(name), is_known)
+        };
+        // By name, so that equal spans have equal clocks whatever the order of the files.
+        let all: BTreeSet<(&str, bool)> = resources.iter().map(clock_of).collect();
+        let numbers: FxHashMap<(&str, bool), ClockNumber> = all.iter().copied().zip(0..).collect();
+        let facts = all.into_iter().map(|(name, is_known)| {
+            let mut facts = HostFacts { name: name.to_owned(), ..HostFacts::default() };
+            if !is_known {
+                presume_one_clock(&mut facts);
             }
-            hosts.of_resource.push(number);
-        }
-        hosts
+            facts
+        });
+        let of_resource = resources
+            .iter()
+            .map(|resource| numbers.get(&clock_of(resource)).copied().unwrap_or_default());
+        Hosts { facts: facts.collect(), of_resource: of_resource.collect() }
     }
 }
 
@@ -242,21 +261,18 @@ fn join_all(
                 }
             }
         }
-        // Stable, so that the spans of a trace stay in the order of the files.
         spans.sort_by_key(|span| span.trace);
         let mut writer = PartitionWriter::new(drafts, piece);
         let mut bytes = Vec::new();
         let mut failed = None;
-        let mut of_trace = Vec::new();
         let mut spans = spans.into_iter().peekable();
         while let Some(first) = spans.next() {
             let trace = first.trace;
-            of_trace.clear();
-            of_trace.push(first);
+            let mut of_trace = vec![first];
             while let Some(span) = spans.next_if(|span| span.trace == trace) {
                 of_trace.push(span);
             }
-            join(&mut of_trace, known, &mut found.misfits, |draft| {
+            let joined = join(of_trace, known, &mut found.misfits, |draft| {
                 let related = &mut found.related;
                 draft.add_samples(&mut found.samples, |clock| {
                     related.get_mut(clock as usize).into_iter().for_each(|of| *of = true);
@@ -274,7 +290,7 @@ fn join_all(
                 let to = piece % drafts.partitions();
                 failed = failed.take().or(writer.deal_together(to, &bytes).err());
             });
-            found.spans += of_trace.len() as u64;
+            found.spans += joined as u64;
             found.traces += 1;
         }
         failed.map_or(Ok(()), Err)?;
@@ -286,6 +302,7 @@ fn join_all(
         all.spans += found.spans;
         all.traces += found.traces;
         all.misfits.duplicates += found.misfits.duplicates;
+        all.misfits.parts += found.misfits.parts;
         all.misfits.broken += found.misfits.broken;
         all.misfits.crowded_out += found.misfits.crowded_out;
         all.samples.merge(found.samples);
@@ -322,24 +339,25 @@ fn bounds(mut begins: Vec<i64>) -> Vec<i64> {
     bounds
 }
 
-/// The second pass. Returns the number of steps that were moved.
+/// The second pass. Returns how many steps do not fit into their parents.
 fn order(
     drafts: &PartitionStore<'_, u8>,
     by_begin: &PartitionStore<'_, u8>,
     clocks: Option<&Clocks>,
     bounds: &[i64],
-) -> Result<u64, PathError> {
-    let mut moved = 0;
+) -> Result<OutOfPlace, PathError> {
+    let mut all = OutOfPlace::default();
     let work = |partition: usize| {
         let mut writer = PartitionWriter::new(by_begin, partition);
         let (mut builder, mut request) = (RequestBuilder::default(), Request::default());
-        let (mut moved, mut bytes, mut framed) = (0, Vec::new(), Vec::new());
+        let (mut found, mut bytes, mut framed) = (OutOfPlace::default(), Vec::new(), Vec::new());
         for block in drafts.blocks(partition) {
             let block = block?;
             let mut rest = block.as_slice();
             while let Ok((mut draft, behind)) = postcard::take_from_bytes::<Draft>(rest) {
                 rest = behind;
-                moved += draft.finish(clocks, &mut builder, &mut request);
+                let OutOfPlace { moved, late } = draft.finish(clocks, &mut builder, &mut request);
+                (found.moved, found.late) = (found.moved + moved, found.late + late);
                 let begin = request.begin().unwrap_or(i64::MIN);
                 bytes.clear();
                 put(&request, &mut bytes);
@@ -352,13 +370,13 @@ fn order(
             }
         }
         writer.finish()?;
-        Ok(moved)
+        Ok(found)
     };
-    workers::in_order(workers::threads(), drafts.partitions(), work, |_, of_partition: u64| {
-        moved += of_partition;
+    workers::in_order(workers::threads(), drafts.partitions(), work, |_, found: OutOfPlace| {
+        (all.moved, all.late) = (all.moved + found.moved, all.late + found.late);
         Ok::<(), PathError>(())
     })?;
-    Ok(moved)
+    Ok(all)
 }
 
 /// The third pass. Returns the number of requests that are torn.
@@ -371,17 +389,19 @@ fn write(
     let torn = Mutex::new(0);
     let work = |piece: usize| {
         let blocks = by_begin.take(partitions.get(piece).copied().unwrap_or(usize::MAX))?;
-        let mut begun: Vec<Begun<'_>> = Vec::new();
+        let mut requests: Vec<Request> = Vec::new();
         for block in &blocks {
             let mut rest = block.as_slice();
-            while let Some((begin, record)) = next_request(&mut rest) {
-                begun.push(Begun { begin, bytes: record.get(FRAME_BYTES..).unwrap_or_default() });
+            while let Some((_, record)) = next_request(&mut rest) {
+                let bytes = record.get(FRAME_BYTES..).unwrap_or_default();
+                requests.extend(postcard::from_bytes::<Request>(bytes).ok());
             }
         }
-        // Stable: requests that begin together stay in the order of their traces' partitions.
-        begun.sort_by_key(|request| request.begin);
-        let mut requests: Vec<Request> = Vec::with_capacity(begun.len());
-        requests.extend(begun.iter().filter_map(|of| postcard::from_bytes(of.bytes).ok()));
+        // Stable: the requests of one trace stay in the order of its spans.
+        requests.sort_by(|one, other| {
+            let key = |of: &Request| of.begin().unwrap_or(i64::MIN);
+            key(one).cmp(&key(other)).then_with(|| one.trace.cmp(&other.trace))
+        });
         *lock(&torn) += requests.iter().filter(|request| request.torn).count() as u64;
         Ok(requests)
     };

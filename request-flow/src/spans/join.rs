@@ -13,46 +13,30 @@
 
 use rustc_hash::FxHashMap;
 
-use super::draft::{ClockNumber, Draft};
+use super::draft::{Draft, Waiting};
+use super::halves::Halves;
+use super::known::Known;
+use super::misfits::Misfits;
+use super::parts::{Whole, merge};
 use super::record::SpanRecord;
-use super::sink::ResourceRecord;
 use super::span::SpanKind;
 use crate::step::Step;
 use out_of_core::{NameId, Names};
 
-/// What is known beside the spans of a trace.
-pub(super) struct Known<'a> {
-    pub(super) resources: &'a [ResourceRecord],
-    /// The clock that each resource reads.
-    pub(super) clocks: &'a [ClockNumber],
-    pub(super) names: &'a Names,
-}
-
-/// Counts of what did not fit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Misfits {
-    /// Spans that were there before, by their ids.
-    pub(super) duplicates: u64,
-    /// Spans that were each other's parents, or whose depth skips one.
-    pub(super) broken: u64,
-    /// Spans that were left out, as their trace has too many.
-    pub(super) crowded_out: u64,
-}
-
-/// Takes the spans of one trace; `each` gets a draft for each root.
-pub(super) fn join<'b>(
-    spans: &mut Vec<SpanRecord<'b>>,
+/// Takes what is reported of one trace; `each` gets a draft for each root. Returns the number of
+/// spans.
+pub(super) fn join(
+    reports: Vec<SpanRecord<'_>>,
     known: &Known<'_>,
     misfits: &mut Misfits,
     mut each: impl FnMut(Draft),
-) {
-    let before = spans.len();
-    let halves = Halves::of(spans);
-    misfits.duplicates += (before - spans.len()) as u64;
-    let mut tree = Tree::of(spans, &halves, misfits);
-    tree.break_circles(spans, misfits);
-    let merged = Merged::of(spans, &tree, known);
-    // Members of each root, in the order of the source.
+) -> usize {
+    let all = merge(reports, known, misfits);
+    let mut tree = Tree::of(&all, known, misfits);
+    let spans: Vec<SpanRecord<'_>> = all.into_iter().map(|whole| whole.span).collect();
+    tree.break_circles(&spans, misfits);
+    let merged = Merged::of(&spans, &tree, known);
+    // Members of each root, in the order of the spans.
     let roots = tree.roots();
     let mut members: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
     for (span, root) in (0..).zip(&roots) {
@@ -60,79 +44,50 @@ pub(super) fn join<'b>(
     }
     for root in (0..spans.len() as u32).filter(|span| tree.parents[*span as usize].is_none()) {
         let Some(of) = members.get(&root) else { continue };
-        each(merged.draft(spans, &tree, of, known));
+        each(merged.draft(&spans, &tree, of, known));
     }
-}
-
-/// Places of spans by their ids: the server's or only one, and the client's half where both halves
-/// of a call have one id.
-struct Halves(FxHashMap<u128, (u32, Option<u32>)>);
-
-impl Halves {
-    /// Finds spans by their ids; spans that are there twice are taken out.
-    fn of(spans: &mut Vec<SpanRecord<'_>>) -> Halves {
-        let is_caller = |kind| matches!(kind, SpanKind::Client | SpanKind::Producer);
-        let is_callee = |kind| matches!(kind, SpanKind::Server | SpanKind::Consumer);
-        let mut halves: FxHashMap<u128, (u32, Option<u32>)> = FxHashMap::default();
-        let mut kept: Vec<SpanRecord<'_>> = Vec::with_capacity(spans.len());
-        for span in spans.drain(..) {
-            let place = kept.len() as u32;
-            match halves.get_mut(&span.id) {
-                None => {
-                    halves.insert(span.id, (place, None));
-                }
-                Some((only, client @ None)) => {
-                    let other = kept[*only as usize].kind;
-                    if is_caller(span.kind) && is_callee(other) {
-                        *client = Some(place);
-                    } else if is_callee(span.kind) && is_caller(other) {
-                        (*only, *client) = (place, Some(*only));
-                    } else {
-                        continue;
-                    }
-                }
-                Some(_) => continue,
-            }
-            kept.push(span);
-        }
-        *spans = kept;
-        Halves(halves)
-    }
+    spans.len()
 }
 
 /// The parent of each span.
 struct Tree {
     parents: Vec<Option<u32>>,
+    /// Spans that have the id of their parent: the callee's half of a call.
+    is_half: Vec<bool>,
     /// Spans whose parent is not there.
     torn: Vec<bool>,
     children: Vec<u32>,
 }
 
 impl Tree {
-    fn of(spans: &[SpanRecord<'_>], halves: &Halves, misfits: &mut Misfits) -> Tree {
+    fn of(all: &[Whole<'_>], known: &Known<'_>, misfits: &mut Misfits) -> Tree {
         let mut tree = Tree {
-            parents: vec![None; spans.len()],
-            torn: vec![false; spans.len()],
+            parents: vec![None; all.len()],
+            is_half: vec![false; all.len()],
+            torn: vec![false; all.len()],
             children: Vec::new(),
         };
-        if spans.iter().any(|span| span.depth.is_some()) {
-            tree.by_depth(spans, misfits);
+        if all.iter().any(|whole| whole.span.depth.is_some()) {
+            tree.by_depth(all, misfits);
         }
-        for (place, span) in spans.iter().enumerate().filter(|(_, span)| span.depth.is_none()) {
-            let (server, client) = halves.0.get(&span.id).copied().unwrap_or((place as u32, None));
-            let parent = match (client, span.parent) {
+        let halves = Halves::of(all);
+        for (place, whole) in all.iter().enumerate().filter(|(_, it)| it.span.depth.is_none()) {
+            let span = &whole.span;
+            tree.parents[place] = match (halves.caller_of(whole), span.parent) {
                 // The server's half of a call is part of the client's.
-                (Some(client), _) if server as usize == place => Some(client),
-                (_, Some(parent)) if parent != span.id => {
-                    let parent = halves.0.get(&parent).map(|(server, _)| *server);
+                (Some(client), _) => {
+                    tree.is_half[place] = true;
+                    Some(client)
+                }
+                (None, Some(parent)) if parent != span.id => {
+                    let parent = halves.parent_of(parent, span, all, known);
                     tree.torn[place] = parent.is_none();
                     parent
                 }
                 _ => None,
             };
-            tree.parents[place] = parent;
         }
-        tree.children = vec![0; spans.len()];
+        tree.children = vec![0; all.len()];
         for parent in tree.parents.iter().flatten() {
             tree.children[*parent as usize] += 1;
         }
@@ -140,10 +95,10 @@ impl Tree {
     }
 
     /// Parents of spans that tell their order and depth.
-    fn by_depth(&mut self, spans: &[SpanRecord<'_>], misfits: &mut Misfits) {
+    fn by_depth(&mut self, all: &[Whole<'_>], misfits: &mut Misfits) {
         let mut order: Vec<(u32, u32)> =
-            (0..).zip(spans).filter_map(|(place, span)| Some((place, span.depth?))).collect();
-        order.sort_by_key(|(place, _)| spans[*place as usize].order);
+            (0..).zip(all).filter_map(|(place, it)| Some((place, it.span.depth?))).collect();
+        order.sort_by_key(|(place, _)| all[*place as usize].span.order);
         let mut open: Vec<(u32, u32)> = Vec::new();
         for (place, depth) in order {
             while open.last().is_some_and(|(_, above)| *above >= depth) {
@@ -223,7 +178,8 @@ impl Merged {
         for (place, span) in spans.iter().enumerate() {
             let Some(parent) = tree.parents[place] else { continue };
             let above = &spans[parent as usize];
-            if tree.children[parent as usize] == 1 && is_call(above, span, known) {
+            let is_call = tree.is_half[place] || is_call(above, span, known);
+            if tree.children[parent as usize] == 1 && is_call {
                 merged.caller[place] = Some(parent);
                 merged.is_caller[parent as usize] = true;
             }
@@ -316,16 +272,6 @@ fn has_same_name(one: &str, other: &str) -> bool {
     !one.is_empty() && !other.is_empty() && (one.ends_with(&other) || other.ends_with(&one))
 }
 
-impl<'a> Known<'a> {
-    fn resource(&self, span: &SpanRecord<'_>) -> Option<&'a ResourceRecord> {
-        self.resources.get(span.resource as usize)
-    }
-
-    fn clock(&self, span: &SpanRecord<'_>) -> ClockNumber {
-        self.clocks.get(span.resource as usize).copied().unwrap_or_default()
-    }
-}
-
 impl Draft {
     fn begin_request(&mut self, root: &SpanRecord<'_>, is_torn: bool) {
         self.request.trace = match root.trace_text {
@@ -346,7 +292,9 @@ impl Draft {
         known: &Known<'_>,
     ) {
         let resource = known.resource(span);
-        let is_answered = span.kind != SpanKind::Consumer;
+        let is_answered = span.kind != SpanKind::Consumer
+            && !span.follows
+            && caller.is_none_or(|caller| caller.kind != SpanKind::Producer);
         let either =
             |of: fn(&SpanRecord<'_>) -> Option<i64>| of(span).or_else(|| caller.and_then(of));
         let step = Step {
@@ -375,8 +323,7 @@ impl Draft {
         }
         let clocks = [known.clock(span), caller.map_or(0, |caller| known.clock(caller))];
         let order = caller.and_then(|caller| caller.order).or(span.order);
-        let is_waited_for = span.kind == SpanKind::Server || span.depth.is_some();
-        self.push(step, all, order, clocks, is_waited_for);
+        self.push(step, all, order, clocks, Waiting::of(span, caller));
     }
 
     /// Adds the step of a call at a node that wrote no spans.
@@ -393,6 +340,7 @@ impl Draft {
             ..Step::of(span.peer, span.operation)
         };
         let clocks = [0, known.clock(span)];
-        self.push(step, span.parameters.iter().copied(), span.order, clocks, is_answered);
+        let parameters = span.parameters.iter().copied();
+        self.push(step, parameters, span.order, clocks, Waiting::of(span, None));
     }
 }

@@ -6,13 +6,14 @@ use super::span::{ResourceId, SpanKind};
 use out_of_core::NameId;
 
 /// A span with numbers in place of names and ids. Texts are borrowed from the bytes.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct SpanRecord<'bytes> {
     pub(super) trace: u128,
     /// The id of the trace, where it is a text.
     pub(super) trace_text: Option<&'bytes str>,
     pub(super) id: u128,
     pub(super) parent: Option<u128>,
+    pub(super) follows: bool,
     pub(super) depth: Option<u32>,
     pub(super) order: Option<i64>,
     pub(super) resource: ResourceId,
@@ -21,6 +22,7 @@ pub(super) struct SpanRecord<'bytes> {
     pub(super) peer: NameId,
     pub(super) begin: Option<i64>,
     pub(super) end: Option<i64>,
+    pub(super) duration: Option<i64>,
     pub(super) failed: bool,
     pub(super) probability: Option<f64>,
     pub(super) bytes_in: Option<i64>,

@@ -63,8 +63,7 @@ impl<'a> SpanSink<'a> {
         }
     }
 
-    /// The piece of that number: what one thread reads at a time. Of two spans with the same id
-    /// the one of the lower piece counts.
+    /// The piece of that number: what one thread reads at a time.
     pub fn piece(&self, number: usize) -> SpanPiece<'_, 'a> {
         SpanPiece {
             sink: self,
@@ -129,6 +128,7 @@ impl SpanPiece<'_, '_> {
             },
             id: span.id.key(),
             parent: span.parent.map(Id::key),
+            follows: span.follows,
             depth: span.depth,
             order: span.order,
             resource: span.resource,
@@ -137,6 +137,7 @@ impl SpanPiece<'_, '_> {
             peer: sink.names.number(span.peer.unwrap_or_default(), cache),
             begin: span.begin,
             end: span.end,
+            duration: span.duration,
             failed: span.failed,
             probability: span.probability,
             bytes_in: span.bytes_in,

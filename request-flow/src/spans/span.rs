@@ -50,11 +50,13 @@ pub type ResourceId = u32;
 pub struct Span<'a> {
     /// The trace that it is of.
     pub trace: Id<'a>,
-    /// Its id, unique in the trace. The two halves of one call may share it where one is of kind
-    /// client and the other of kind server, as Zipkin's do.
+    /// Its id, unique in the trace. Reports of one id and one node are parts of one span. The two
+    /// halves of one call may share it, as Zipkin's do, and so may several that take one message.
     pub id: Id<'a>,
     /// The span that it is part of.
     pub parent: Option<Id<'a>>,
+    /// Whether the parent is known not to wait for it: it follows from the parent.
+    pub follows: bool,
     /// Depth of its call stack, for sources that tell this and [`Span::order`] in place of parents:
     /// its parent is the last span before it in that order that is less deep.
     pub depth: Option<u32>,
@@ -73,6 +75,8 @@ pub struct Span<'a> {
     pub begin: Option<i64>,
     /// When it ended.
     pub end: Option<i64>,
+    /// How long it took in nanoseconds, where this report of it says neither begin nor end.
+    pub duration: Option<i64>,
     /// Whether it failed.
     pub failed: bool,
     /// Probability that it belongs to its trace, where the source tells one.
@@ -92,6 +96,7 @@ impl<'a> Span<'a> {
             trace,
             id,
             parent: None,
+            follows: false,
             depth: None,
             order: None,
             resource,
@@ -100,6 +105,7 @@ impl<'a> Span<'a> {
             peer: None,
             begin: None,
             end: None,
+            duration: None,
             failed: false,
             probability: None,
             bytes_in: None,

@@ -178,7 +178,7 @@ fn what_is_broken_is_kept_as_far_as_it_goes_and_counted() {
         made("c", 10, 11, SpanKind::Internal, [10, 20]),
         made("d", 11, 10, SpanKind::Internal, [12, 18]),
         made("e", 12, 12, SpanKind::Internal, [5, 6]),
-        // Twice.
+        // In two parts.
         made("b", 2, 1, SpanKind::Internal, [52, 99]),
     ];
     let (requests, names, joined) = joined(&spans, u64::MAX);
@@ -187,7 +187,8 @@ fn what_is_broken_is_kept_as_far_as_it_goes_and_counted() {
         .map(|request| (names.text(request.steps[0].node), request.torn, request.steps.len()))
         .collect();
     assert_eq!(roots, [("e", false, 1), ("c", true, 2), ("a", true, 2)]);
-    assert_eq!((joined.torn, joined.broken, joined.duplicates), (2, 1, 1));
+    let Joined { torn, broken, duplicates, parts, .. } = joined;
+    assert_eq!((torn, broken, duplicates, parts), (2, 1, 0, 1));
     assert_eq!((joined.spans, joined.steps, joined.requests, joined.traces), (5, 5, 3, 1));
 }
 
@@ -387,3 +388,6 @@ proptest! {
         }
     }
 }
+
+mod asynchronous;
+mod in_parts;

@@ -131,13 +131,15 @@ impl Converter {
             let is_same = |above: &Step| (above.node, above.host) == (step.node, step.host);
             let is_one_way = step.caller_begin.is_some() && step.caller_end.is_none();
             let has_end = step.end.is_some() || step.caller_end.is_some();
+            // It went on when its caller no longer waited.
+            let is_left = step.caller_end.is_some() && step.end > step.caller_end;
             self.steps.push(Facts {
                 callee,
                 tid: told.tid().unwrap_or(NO_THREAD),
                 protocol: if told.is_exported() { told.protocol() } else { Protocol::Other },
                 is_within: is_unseen && above.is_some_and(is_same),
                 has_call: !told.is_not_seen("request"),
-                has_answer: has_end && !is_one_way && !told.is_not_seen("response"),
+                has_answer: has_end && !is_one_way && !is_left && !told.is_not_seen("response"),
                 waits_for: None,
                 last: None,
             });

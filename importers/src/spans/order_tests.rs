@@ -1,0 +1,234 @@
+//! The order of rows, files and parts of spans makes no difference, whatever the format.
+
+use std::fs;
+use std::path::PathBuf;
+
+use message_trace::DataDir;
+use proptest::prelude::*;
+use registry::Given;
+use request_flow::tables::{Columns, RequestTables};
+use request_flow::{Names, Step};
+use serde_json::{Value, json};
+
+use crate::kind::Kind;
+use crate::spans::{JAEGER, KIEKER, OTLP, SPANS, ZIPKIN};
+
+/// What is reported of a span at one time, as all formats can say it. Times are microseconds.
+#[derive(Clone, Debug)]
+struct Report {
+    trace: u64,
+    id: u64,
+    parent: u64,
+    node: &'static str,
+    kind: &'static str,
+    begin: Option<i64>,
+    end: Option<i64>,
+    failed: bool,
+}
+
+/// Where all times are, so that none is 0.
+const BEGIN_US: i64 = 1_700_000_000_000_000;
+
+impl Report {
+    fn operation(&self) -> String {
+        format!("{} {}", self.node, self.id)
+    }
+
+    fn time(&self) -> (Option<i64>, Option<i64>) {
+        let at = |time: Option<i64>| time.map(|time| BEGIN_US + time);
+        (at(self.begin), at(self.end))
+    }
+
+    fn zipkin(&self) -> Value {
+        let (begin, end) = self.time();
+        let tags = if self.failed { json!({"error": "yes"}) } else { json!({}) };
+        let kind = (!self.kind.is_empty()).then(|| self.kind.to_uppercase());
+        json!({"traceId": hex(self.trace), "id": hex(self.id), "parentId": hex(self.parent),
+            "kind": kind, "name": self.operation(), "timestamp": begin,
+            "duration": begin.zip(end).map(|(begin, end)| end - begin), "tags": tags,
+            "localEndpoint": {"serviceName": self.node}})
+    }
+
+    fn jaeger(&self) -> Value {
+        let (begin, end) = self.time();
+        let tag = |key: &str, value: &str| json!({"key": key, "type": "string", "value": value});
+        let mut tags = vec![tag("span.kind", self.kind)];
+        tags.extend(self.failed.then(|| tag("error", "true")));
+        let parent = json!({"refType": "CHILD_OF", "spanID": hex(self.parent)});
+        json!({"traceID": hex(self.trace), "spanID": hex(self.id), "references": [parent],
+            "operationName": self.operation(), "startTime": begin,
+            "duration": begin.zip(end).map_or(0, |(begin, end)| end - begin), "tags": tags,
+            "process": {"serviceName": self.node, "tags": []}})
+    }
+
+    fn otlp(&self) -> Value {
+        let (begin, end) = self.time();
+        let ns = |time: Option<i64>| (1_000 * time.unwrap_or(0)).to_string();
+        let kinds = ["", "internal", "server", "client", "producer", "consumer"];
+        let kind = kinds.iter().position(|kind| *kind == self.kind);
+        let span = json!({"traceId": format!("{:032x}", self.trace), "spanId": hex(self.id),
+            "parentSpanId": hex(self.parent), "name": self.operation(), "kind": kind,
+            "startTimeUnixNano": ns(begin), "endTimeUnixNano": ns(end),
+            "status": {"code": if self.failed { 2 } else { 0 }}});
+        let node = json!({"key": "service.name", "value": {"stringValue": self.node}});
+        json!({"resourceSpans": [{"resource": {"attributes": [node]},
+            "scopeSpans": [{"spans": [span]}]}]})
+    }
+
+    fn row(&self) -> String {
+        let (begin, end) = self.time();
+        let text = |time: Option<i64>| time.map_or(String::new(), |time| time.to_string());
+        let Report { trace, id, parent, node, kind, failed, .. } = self;
+        let (begin, end, operation) = (text(begin), text(end), self.operation());
+        let parent = Some(parent).filter(|parent| **parent > 0).map(u64::to_string);
+        let parent = parent.unwrap_or_default();
+        format!("{trace},{id},{parent},{node},{kind},{operation},{begin},{end},{failed}")
+    }
+}
+
+fn hex(number: u64) -> String {
+    format!("{number:016x}")
+}
+
+const HEADER: &str = "trace,span,parent,service,kind,operation,begin_us,end_us,failed\n";
+
+/// A file of reports in each format.
+fn in_formats(reports: &[Report]) -> [(&'static Kind, String); 4] {
+    let lines = |line: fn(&Report) -> String| -> String {
+        reports.iter().map(|report| line(report) + "\n").collect()
+    };
+    [
+        (&ZIPKIN, lines(|report| report.zipkin().to_string())),
+        (&JAEGER, lines(|report| report.jaeger().to_string())),
+        (&OTLP, lines(|report| report.otlp().to_string())),
+        (&SPANS, HEADER.to_owned() + &lines(Report::row)),
+    ]
+}
+
+/// All steps of an import of these files, in words.
+fn imported(kind: &Kind, files: &[String]) -> Vec<String> {
+    let directory = tempfile::tempdir().unwrap();
+    let map = directory.path().join("kieker.map");
+    fs::write(map, "$1=kieker.common.record.controlflow.OperationExecutionRecord\n").unwrap();
+    let write = |(place, text): (usize, &String)| {
+        let file = directory.path().join(format!("{place}.dat"));
+        fs::write(&file, text).unwrap();
+        file
+    };
+    let files: Vec<PathBuf> = files.iter().enumerate().map(write).collect();
+    let importer = (kind.make)(&Given::default());
+    let data = DataDir::new(directory.path());
+    let summary = importer.import(&files, &data, &()).unwrap();
+    assert_eq!(summary.skipped.total(), 0, "{}: {summary:?}", kind.about.name);
+    let data = DataDir::new(&summary.written[0]);
+    let tables = RequestTables::open(data.requests(), data.steps(), Columns::ALL).unwrap();
+    let mut names = Names::default();
+    let requests = tables.all(&mut names).unwrap();
+    let mut all = Vec::new();
+    for request in &requests {
+        for (place, step) in request.steps.iter().enumerate() {
+            let parameters = request.parameters.of(place);
+            let parameters: Vec<_> =
+                parameters.map(|(name, value)| (names.text(name), value)).collect();
+            let text = [step.node, step.host, step.operation].map(|name| names.text(name));
+            let step = Step { node: 0, host: 0, operation: 0, ..*step };
+            all.push(format!("{} {text:?} {parameters:?} {step:?}", request.trace));
+        }
+    }
+    all
+}
+
+/// Reports of few spans, so that several are of one.
+fn reports() -> impl Strategy<Value = Vec<Report>> {
+    let kind = prop::sample::select(vec!["", "internal", "server", "client", "consumer"]);
+    let time = || prop::option::weighted(0.8, 0..9_i64);
+    let node = prop::sample::select(vec!["shop", "stock"]);
+    let one = (1..3_u64, 1..5_u64, 0..5_u64, node, kind, (time(), time()), any::<bool>());
+    let one = one.prop_map(|(trace, id, parent, node, kind, (begin, lasts), failed)| {
+        let end = begin.zip(lasts).map(|(begin, lasts)| begin + lasts);
+        Report { trace, id, parent, node, kind, begin, end, failed }
+    });
+    prop::collection::vec(one, 1..14)
+}
+
+/// Texts in parts of three at most.
+fn in_three<T: Clone>(all: &[T]) -> Vec<Vec<T>> {
+    all.chunks(all.len().div_ceil(3)).map(<[T]>::to_vec).collect()
+}
+
+/// A call whose server's span is there as it begins, with its end and a failure, and once
+/// more without kind and times.
+fn call_in_parts() -> Vec<Report> {
+    let of = |id, parent, node, kind, begin, end| Report {
+        trace: 1,
+        id,
+        parent,
+        node,
+        kind,
+        begin,
+        end,
+        failed: false,
+    };
+    vec![
+        of(1, 0, "shop", "server", Some(0), Some(90_000)),
+        of(2, 1, "shop", "client", Some(10_000), Some(64_000)),
+        of(3, 2, "stock", "server", Some(12_000), None),
+        Report { failed: true, ..of(3, 2, "stock", "server", Some(12_000), Some(62_000)) },
+        of(3, 2, "stock", "", None, None),
+    ]
+}
+
+#[test]
+fn parts_of_a_span_are_merged_in_every_format() {
+    let reports = call_in_parts();
+    for turn in 0..reports.len() {
+        let mut turned = reports.clone();
+        turned.rotate_left(turn);
+        for (kind, text) in in_formats(&turned) {
+            let steps = imported(kind, &[text]);
+            assert_eq!(steps.len(), 2, "{}: {steps:#?}", kind.about.name);
+            let at = |after_us: i64| 1_000 * (BEGIN_US + after_us);
+            let [begin, end] = [at(12_000), at(62_000)];
+            let [sent, received] = [at(10_000), at(64_000)];
+            let expected = format!(
+                "begin: Some({begin}), end: Some({end}), caller_begin: Some({sent}), \
+                 caller_end: Some({received}), failed: true"
+            );
+            assert!(steps[1].contains(&expected), "{}: {}", kind.about.name, steps[1]);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn rows_and_files_in_any_order_are_one_import(
+        (ordered, shuffled) in reports().prop_flat_map(|all| {
+            (Just(all.clone()), Just(all).prop_shuffle())
+        }),
+    ) {
+        for (place, (kind, text)) in in_formats(&ordered).into_iter().enumerate() {
+            let parts = in_three(&shuffled);
+            let texts: Vec<String> =
+                parts.iter().map(|part| in_formats(part)[place].1.clone()).collect();
+            prop_assert_eq!(imported(kind, &[text]), imported(kind, &texts), "{}", kind.about.name);
+        }
+    }
+
+    #[test]
+    fn executions_of_kieker_in_any_order_are_one_import(
+        (ordered, shuffled) in prop::collection::vec((0..2_u8, 0..6_u8, 0..4_u8, 1..9_i64), 1..14)
+            .prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle())),
+    ) {
+        let line = |(trace, order, depth, time): &(u8, u8, u8, i64)| {
+            let end = time + 3;
+            format!("$1;0;a.C{depth}.f();s;{trace};{time};{end};h;{order};{depth}\n")
+        };
+        let files: Vec<String> = in_three(&shuffled).iter()
+            .map(|part| part.iter().map(line).collect())
+            .collect();
+        let whole: String = ordered.iter().map(line).collect();
+        prop_assert_eq!(imported(&KIEKER, &[whole]), imported(&KIEKER, &files));
+    }
+}

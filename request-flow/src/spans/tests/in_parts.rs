@@ -1,0 +1,214 @@
+//! Spans that are reported more than once, in any order.
+
+use super::*;
+
+/// All that is known of requests, in words.
+fn in_words(requests: &[Request], names: &Names) -> Vec<String> {
+    let step = |request: &Request, place: usize| {
+        let step = request.steps[place];
+        let parameters: Vec<(&str, &str)> =
+            (request.parameters.of(place)).map(|(name, value)| (names.text(name), value)).collect();
+        let text = [step.node, step.host, step.operation].map(|name| names.text(name));
+        let step = Step { node: 0, host: 0, operation: 0, ..step };
+        format!("{text:?} {parameters:?} {step:?}")
+    };
+    let of = |request: &Request| {
+        let caller = [request.caller, request.caller_host].map(|name| names.text(name));
+        let steps: Vec<String> = (0..request.steps.len()).map(|it| step(request, it)).collect();
+        format!("{} {caller:?} {} {steps:#?}", request.trace, request.torn)
+    };
+    requests.iter().map(of).collect()
+}
+
+/// Node, parent, times and whether it failed, of a step.
+type SeenStep = (String, Option<u32>, [Option<i64>; 4], bool);
+
+/// All steps of the only request.
+fn steps(spans: &[Made]) -> Vec<SeenStep> {
+    let (requests, names, _) = joined(spans, u64::MAX);
+    let [request] = &requests[..] else { panic!("{requests:?}") };
+    let told = |step: &Step| {
+        let (node, parent, times) = seen(step, &names);
+        (node.to_owned(), parent, times, step.failed)
+    };
+    request.steps.iter().map(told).collect()
+}
+
+/// All orders of a few reports.
+fn permutations(of: &[Made]) -> Vec<Vec<Made>> {
+    let Some((first, others)) = of.split_first() else { return vec![Vec::new()] };
+    let rest = permutations(others);
+    let insert = |rest: &Vec<Made>, place: usize| {
+        let mut rest = rest.clone();
+        rest.insert(place, first.clone());
+        rest
+    };
+    rest.iter().flat_map(|rest| (0..=rest.len()).map(move |it| insert(rest, it))).collect()
+}
+
+fn without_times(of: Made, kind: SpanKind) -> Made {
+    Made { span: Span { kind, begin: None, end: None, ..of.span }, ..of }
+}
+
+#[test]
+fn a_report_without_kind_and_times_hides_neither_half_of_a_call() {
+    let server = made("stock", 2, 1, SpanKind::Server, [12, 62]);
+    let reports = [
+        made("shop", 1, 0, SpanKind::Server, [0, 90]),
+        without_times(server.clone(), SpanKind::Unknown),
+        server,
+        made("shop", 2, 1, SpanKind::Client, [10, 64]),
+    ];
+    for reports in permutations(&reports) {
+        let expected = [Some(10), Some(12), Some(62), Some(64)];
+        assert_eq!(steps(&reports)[1..], [("stock".to_owned(), Some(0), expected, false)]);
+    }
+}
+
+#[test]
+fn a_begin_a_duration_and_a_failure_come_together() {
+    let client = made("shop", 2, 1, SpanKind::Client, [10, 64]);
+    let begun = Made { span: Span { end: None, ..client.span.clone() }, ..client.clone() };
+    let mut lasted = without_times(client, SpanKind::Client);
+    lasted.span.duration = Some(54);
+    let mut failed = made("stock", 2, 1, SpanKind::Server, [12, 62]);
+    failed.span.failed = true;
+    let unfinished = made("stock", 2, 1, SpanKind::Server, [12, 12]);
+    let root = made("shop", 1, 0, SpanKind::Server, [0, 90]);
+    for reports in permutations(&[root, begun, lasted, failed, unfinished]) {
+        let expected = [Some(10), Some(12), Some(62), Some(64)];
+        assert_eq!(steps(&reports)[1..], [("stock".to_owned(), Some(0), expected, true)]);
+    }
+}
+
+#[test]
+fn consumers_that_share_an_id_stay_several() {
+    let on = |host, of: Made| Made { host, ..of };
+    let reports = [
+        made("shop", 1, 0, SpanKind::Producer, [0, 5]),
+        // Another program, another host, another time: each takes the message.
+        on("h1", made("mail", 1, 0, SpanKind::Consumer, [20, 30])),
+        on("h2", made("mail", 1, 0, SpanKind::Consumer, [20, 30])),
+        on("h2", made("mail", 1, 0, SpanKind::Consumer, [25, 40])),
+        made("audit", 1, 0, SpanKind::Consumer, [21, 29]),
+        // What the last one did.
+        made("audit", 2, 1, SpanKind::Internal, [22, 23]),
+    ];
+    for turn in 0..reports.len() {
+        let mut reports = reports.to_vec();
+        reports.rotate_left(turn);
+        let found = steps(&reports);
+        let nodes: Vec<&str> = found.iter().map(|(node, ..)| node.as_str()).collect();
+        assert_eq!(nodes, ["shop", "mail", "mail", "audit", "audit", "mail"]);
+        let parents: Vec<Option<u32>> = found.iter().map(|(_, parent, ..)| *parent).collect();
+        assert_eq!(parents, [None, Some(0), Some(0), Some(0), Some(3), Some(0)]);
+    }
+}
+
+#[test]
+fn the_same_report_again_is_a_duplicate_and_another_one_a_part() {
+    let whole = made("shop", 1, 0, SpanKind::Server, [0, 90]);
+    let part = made("shop", 1, 0, SpanKind::Server, [0, 0]);
+    let (_, _, joined) = joined(&[part, whole.clone(), whole.clone(), whole], u64::MAX);
+    assert_eq!((joined.spans, joined.duplicates, joined.parts), (1, 2, 1));
+}
+
+/// Any reports, of few ids and times, so that they meet.
+fn reports() -> impl Strategy<Value = Vec<Made>> {
+    let kind = prop::sample::select(vec![
+        SpanKind::Unknown,
+        SpanKind::Internal,
+        SpanKind::Client,
+        SpanKind::Server,
+        SpanKind::Producer,
+        SpanKind::Consumer,
+    ]);
+    let name = prop::sample::select(vec!["", "a", "b", "c"]);
+    let host = prop::sample::select(vec!["", "", "h1", "h2"]);
+    let time = || prop::option::weighted(0.8, 0..6_i64);
+    let ids = (0..2_u128, 1..6_u128, prop::option::of(0..6_u128), any::<bool>());
+    let times = (time(), time(), prop::option::weighted(0.1, 0..4_i64), any::<bool>());
+    let sizes = (prop::option::of(0..3_i64), prop::option::of(0..3_i64));
+    let texts = (name.clone(), host, name.clone(), name, "[xy]{0,2}");
+    let one = (ids, kind, times, sizes, texts, prop::option::weighted(0.1, 0..4_u32));
+    let one = one.prop_map(|(ids, kind, times, sizes, texts, depth)| {
+        let (trace, id, parent, follows) = ids;
+        let (begin, end, duration, failed) = times;
+        let (node, host, operation, peer, parameter) = texts;
+        let parameters = parameter
+            .chars()
+            .enumerate()
+            .map(|(place, letter)| (["k", "l"][place], Cow::Owned(letter.to_string())));
+        let span = Span {
+            parent: parent.map(Id::Number),
+            follows,
+            depth,
+            kind,
+            begin: begin.map(|time| 1_000_000 * time),
+            end: end.map(|time| 1_000_000 * time),
+            duration,
+            failed,
+            peer: Some(peer),
+            bytes_in: sizes.0,
+            bytes_out: sizes.1,
+            parameters: Box::leak(parameters.collect()),
+            ..Span::of(Id::Number(trace), Id::Number(id), 0, operation)
+        };
+        Made { node, host, span }
+    });
+    prop::collection::vec(one, 1..16)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever is reported, and whether it fits in memory or not.
+    #[test]
+    fn the_order_of_reports_makes_no_difference(
+        (ordered, shuffled) in reports().prop_flat_map(|all| {
+            (Just(all.clone()), Just(all).prop_shuffle())
+        }),
+        memory in prop_oneof![Just(0), Just(u64::MAX)],
+    ) {
+        let (requests, names, one) = joined(&ordered, u64::MAX);
+        let (again, other_names, other) = joined(&shuffled, memory);
+        prop_assert_eq!(in_words(&requests, &names), in_words(&again, &other_names));
+        prop_assert_eq!(one, other);
+    }
+
+    /// A span that is torn to pieces is whole again, wherever they are.
+    #[test]
+    fn pieces_of_spans_make_the_spans(
+        tree in trees(),
+        cuts in prop::collection::vec(0..5_usize, 60),
+        order in prop::collection::vec(any::<u64>(), 180),
+    ) {
+        let whole = spans_of(&tree, "one");
+        let mut pieces = Vec::new();
+        for (made, cut) in whole.iter().zip(&cuts) {
+            let with = |change: fn(&mut Span<'_>)| {
+                let mut piece = made.clone();
+                change(&mut piece.span);
+                piece
+            };
+            match cut {
+                0 => pieces.push(made.clone()),
+                1 => pieces.extend([with(|span| span.begin = None), with(|span| span.end = None)]),
+                2 => pieces.extend([with(|span| span.end = span.begin), made.clone()]),
+                3 => pieces.extend([with(|span| span.parameters = &[]), made.clone()]),
+                _ => pieces.extend([
+                    made.clone(),
+                    with(|span| {
+                        (span.begin, span.end, span.kind) = (None, None, SpanKind::Unknown);
+                        (span.parent, span.operation) = (None, "");
+                    }),
+                ]),
+            }
+        }
+        let mut order = order.into_iter().cycle();
+        pieces.sort_by_cached_key(|_| order.next());
+        let (requests, names, _) = joined(&whole, u64::MAX);
+        let (again, other_names, _) = joined(&pieces, u64::MAX);
+        prop_assert_eq!(in_words(&requests, &names), in_words(&again, &other_names));
+    }
+}
