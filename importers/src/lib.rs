@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+mod conversations;
+mod copies;
 mod error;
 mod events;
 mod flags;
@@ -9,6 +11,7 @@ mod kind;
 mod kinds;
 mod pcap;
 mod reading;
+mod settle;
 mod spans;
 mod strace;
 mod summary;

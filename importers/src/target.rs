@@ -6,20 +6,22 @@
 //!   `send_first` or `recv_last` is not, the time is on the clock of the host that read it, and
 //!   reconcile corrects it.
 //!
-//! Messages are written as they come; only the names of nodes and threads and the pairs of nodes
-//! that talk to each other are held in memory.
+//! Messages are written as they come; only the names of nodes and threads and the conversations are
+//! held in memory. What all rows have to tell, such as which side connected, is known in the end:
+//! then the messages are read and written once more ([`Settled`]).
 
 use std::path::{Path, PathBuf};
 
 use message_trace::table::MessageWriter;
-use message_trace::{
-    DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, Node, NodeId, Nodes,
-};
+use message_trace::{DataDir, Endpoint, Message, Node, NodeId, Nodes};
 use rustc_hash::FxHashMap;
 
+use crate::conversations::{Conversations, Key, Scope, Side};
+use crate::copies::{FileRuns, way_of};
 use crate::error::Error;
+use crate::settle::{Open, Settled};
 use crate::summary::{At, Summary};
-use crate::tuning::MAX_NAMES;
+use crate::tuning::{MAX_CONVERSATIONS, MAX_NAMES};
 use crate::unfinished::{Unfinished, nothing};
 
 /// An import in the making. It takes the place of an earlier one of its name when it is finished,
@@ -31,17 +33,36 @@ pub(crate) struct Target {
     nodes: Nodes,
     /// Nodes by command and host.
     names: FxHashMap<Box<str>, FxHashMap<Box<str>, NodeId>>,
+    /// The earliest time of each node's messages, and whether it received that one.
+    begins: Vec<(i64, bool)>,
     threads: FxHashMap<Box<str>, i32>,
-    flows: FxHashMap<(NodeId, NodeId), i64>,
-    conversations: FxHashMap<(NodeId, NodeId), (i64, NodeId)>,
+    conversations: Conversations,
+    /// The number behind all flows that the table names.
     next_flow: i64,
+    /// What each file has, where there are several.
+    runs: Option<FileRuns>,
+    /// The number of the first message of each file.
+    files: Vec<u64>,
 }
+
+/// What a table tells of the connection that a message is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Connection {
+    /// The sender connected or accepted, as the direction says, for a call between both nodes.
+    OfCalls(i8),
+    /// The flow and the direction, as far as the table tells them.
+    Of(Option<i64>, Option<i8>),
+}
+
+const MESSAGES: &str = "messages.parquet";
+/// The messages before they are settled.
+const UNSETTLED: &str = "unsettled.parquet";
 
 impl Target {
     /// Begins the import `name` in `data`.
     pub(crate) fn create(data: &DataDir, name: &str) -> Result<Target, Error> {
         let unfinished = Unfinished::create(data, name)?;
-        let writer = MessageWriter::create(unfinished.path().join("messages.parquet"))?;
+        let writer = MessageWriter::create(unfinished.path().join(UNSETTLED))?;
         let mut target = Target::dry();
         target.place = Some((writer, unfinished));
         Ok(target)
@@ -54,10 +75,20 @@ impl Target {
             messages: 0,
             nodes: Nodes::default(),
             names: FxHashMap::default(),
+            begins: Vec::new(),
             threads: FxHashMap::default(),
-            flows: FxHashMap::default(),
-            conversations: FxHashMap::default(),
+            conversations: Conversations::default(),
             next_flow: 0,
+            runs: None,
+            files: Vec::new(),
+        }
+    }
+
+    /// A file begins, of `files` in all.
+    pub(crate) fn begin_file(&mut self, files: usize) {
+        self.files.push(self.messages);
+        if files > 1 && self.runs.is_none() {
+            self.runs = Some(FileRuns::default());
         }
     }
 
@@ -100,47 +131,6 @@ impl Target {
         Ok(Some(next))
     }
 
-    /// The flow of all calls from `caller` to `callee`.
-    pub(crate) fn flow(
-        &mut self,
-        file: &Path,
-        caller: NodeId,
-        callee: NodeId,
-    ) -> Result<i64, Error> {
-        if let Some(flow) = self.flows.get(&(caller, callee)) {
-            return Ok(*flow);
-        }
-        let flow = self.new_flow(file)?;
-        self.flows.insert((caller, callee), flow);
-        Ok(flow)
-    }
-
-    /// The flow of all messages between `src` and `dst` that name no flow of their own, and the
-    /// direction of one from `src`: who sends the first one is the side that connected.
-    pub(crate) fn conversation(
-        &mut self,
-        file: &Path,
-        src: NodeId,
-        dst: NodeId,
-    ) -> Result<(i64, i8), Error> {
-        let key = (src.min(dst), src.max(dst));
-        let (flow, connecting) = match self.conversations.get(&key) {
-            Some(known) => *known,
-            None => {
-                let new = (self.new_flow(file)?, src);
-                self.conversations.insert(key, new);
-                new
-            }
-        };
-        Ok((flow, if connecting == src { FROM_CONNECTING } else { FROM_ACCEPTING }))
-    }
-
-    fn new_flow(&mut self, file: &Path) -> Result<i64, Error> {
-        few(file, self.next_flow as usize, "pairs of nodes")?;
-        self.next_flow += 1;
-        Ok(self.next_flow - 1)
-    }
-
     /// The number of an endpoint, for the next message only.
     pub(crate) fn endpoint(&mut self, endpoint: &Endpoint) -> u32 {
         self.place.as_mut().map_or(0, |(writer, _)| writer.intern(endpoint))
@@ -151,13 +141,26 @@ impl Target {
         self.place.as_mut().map_or(0, |(writer, _)| writer.nameless())
     }
 
-    /// Writes a message. A node that read a time of it was traced.
+    /// Writes a message whose ends have these endpoints. What `connection` does not tell of its
+    /// flow and direction all messages tell in the end. A node that read a time of it was traced.
     pub(crate) fn message(
         &mut self,
-        message: &Message,
+        file: &Path,
+        mut message: Message,
+        endpoints: [&Endpoint; 2],
+        connection: Connection,
         call_id: Option<&str>,
     ) -> Result<(), Error> {
-        self.messages += 1;
+        let sent = message.send_ts.or(message.send_first);
+        let received = message.recv_ts.or(message.recv_last);
+        self.begins.resize(self.nodes.len(), (i64::MAX, true));
+        let mut begins = |node: NodeId, time: Option<i64>, receives: bool| {
+            if let (Some(begin), Some(time)) = (self.begins.get_mut(node as usize), time) {
+                *begin = (*begin).min((time, receives));
+            }
+        };
+        begins(message.src, sent.or(received), false);
+        begins(message.dst, received.or(sent), true);
         let mut traced = |node: NodeId, times: [Option<i64>; 3]| {
             if times.iter().any(Option::is_some)
                 && let Some(node) = self.nodes.0.get_mut(node as usize)
@@ -167,10 +170,69 @@ impl Target {
         };
         traced(message.src, [message.send_first, message.send_last, message.send_ts]);
         traced(message.dst, [message.recv_first, message.recv_last, message.recv_ts]);
+        if let Some(runs) = &mut self.runs {
+            let file = self.files.len().saturating_sub(1) as u16;
+            runs.add(way_of(&message, endpoints), file, &message, call_id);
+        }
+        self.messages += 1;
+        let sides = [Side::of(message.src, endpoints[0]), Side::of(message.dst, endpoints[1])];
+        let between = Scope::Between(message.protocol);
+        let open = match connection {
+            Connection::Of(Some(flow), Some(direction)) => {
+                message.flow = flow;
+                Open::nothing(direction)
+            }
+            Connection::OfCalls(direction) => {
+                let [from, to] = if direction == 0 { sides } else { [sides[1], sides[0]] };
+                let (key, _) = Key::of(Scope::Calls, from, to);
+                let side = usize::from(direction != 0);
+                message.flow = self.converse(file, key, side, &message)?;
+                Open::flow(direction)
+            }
+            Connection::Of(None, Some(direction)) => {
+                let (key, side) = Key::of(between, sides[0], sides[1]);
+                message.flow = self.converse(file, key, side, &message)?;
+                Open::flow(direction)
+            }
+            Connection::Of(None, None) => {
+                let (key, side) = Key::of(between, sides[0], sides[1]);
+                message.flow = self.converse(file, key, side, &message)?;
+                Open::flow_and_direction(side)
+            }
+            Connection::Of(Some(flow), None) => {
+                let (key, side) = Key::of(Scope::Flow(flow), sides[0], sides[1]);
+                self.converse(file, key, side, &message)?;
+                message.flow = flow;
+                Open::direction(side)
+            }
+        };
+        if let Connection::Of(Some(flow), _) = connection {
+            self.next_flow = self.next_flow.max(flow.saturating_add(1));
+        }
+        message.direction = open.code();
         match &mut self.place {
-            Some((writer, _)) => Ok(writer.push(message, call_id)?),
+            Some((writer, _)) => Ok(writer.push(&message, call_id)?),
             None => Ok(()),
         }
+    }
+
+    /// Takes the times of a message of a conversation, and gives that a number.
+    fn converse(
+        &mut self,
+        file: &Path,
+        key: Key,
+        side: usize,
+        message: &Message,
+    ) -> Result<i64, Error> {
+        if self.conversations.len() >= MAX_CONVERSATIONS {
+            let why = format!(
+                "it has more than {MAX_CONVERSATIONS} connections; name them in a column 'flow'"
+            );
+            return Err(Error::malformed(file, At::File, why));
+        }
+        let place = self.conversations.place(key);
+        self.conversations.add(place, side, message);
+        Ok(i64::from(place))
     }
 
     /// How many messages there are.
@@ -186,8 +248,78 @@ impl Target {
         }
         let Some((writer, unfinished)) = self.place.take() else { return Ok(()) };
         writer.finish()?;
-        self.nodes.write(unfinished.path().join("nodes.parquet"))?;
+        let settled = self.settled();
+        let copied = settled.copies.messages;
+        if copied > 0 {
+            summary.made -= copied;
+            let note = format!("messages that several files have, and count once: {copied}");
+            summary.notes.push(note);
+        }
+        let doubtful = settled.copies.doubtful;
+        if doubtful > 0 {
+            summary.notes.push(format!(
+                "messages that another file seems to have too, and that count twice: {doubtful}; \
+                 import one file of each kind, or tables with endpoints or call ids"
+            ));
+        }
+        let [from, to] = [UNSETTLED, MESSAGES].map(|name| unfinished.path().join(name));
+        if settled.is_as_written() {
+            from.rename_to(&to).map_err(|error| Error::io(&to, error))?;
+        } else {
+            settled.write(&from, &to)?;
+            from.remove_file().map_err(|error| Error::io(&from, error))?;
+        }
+        let ranks = self.ranks();
+        let mut nodes: Vec<(NodeId, Node)> = ranks.into_iter().zip(self.nodes.0).collect();
+        nodes.sort_by_key(|(number, _)| *number);
+        let nodes = Nodes(nodes.into_iter().map(|(_, node)| node).collect());
+        nodes.write(unfinished.path().join("nodes.parquet"))?;
         unfinished.finish(summary)
+    }
+
+    /// What all rows told.
+    fn settled(&self) -> Settled<'_> {
+        let nodes = self.ranks();
+        let mut threads: Vec<(&str, i32)> =
+            self.threads.iter().map(|(name, number)| (&**name, *number)).collect();
+        threads.sort_unstable();
+        let mut numbers = vec![0; threads.len()];
+        for ((_, number), new) in threads.into_iter().zip(1..) {
+            if let Some(place) = numbers.get_mut((-1 - number) as usize) {
+                *place = -new;
+            }
+        }
+        Settled {
+            copies: self.runs.as_ref().map(FileRuns::copies).unwrap_or_default(),
+            files: &self.files,
+            outcomes: self.conversations.outcomes(&nodes),
+            nodes,
+            threads: numbers,
+            conversations: &self.conversations,
+            first_flow: self.next_flow,
+        }
+    }
+
+    /// A number for each node: those of a table of nodes keep theirs, and the others follow by
+    /// the time of their first message, and by name.
+    fn ranks(&self) -> Vec<NodeId> {
+        let never = (i64::MAX, true);
+        let begin = |node: NodeId| self.begins.get(node as usize).copied().unwrap_or(never);
+        let mut named: Vec<_> = Vec::new();
+        for (command, hosts) in &self.names {
+            let of_hosts = hosts.iter();
+            named.extend(of_hosts.map(|(host, node)| (begin(*node), command, host, *node)));
+        }
+        named.sort_unstable();
+        // A table of nodes was read before all rows.
+        let first = self.nodes.len().saturating_sub(named.len()) as NodeId;
+        let mut ranks: Vec<NodeId> = (0..self.nodes.len() as NodeId).collect();
+        for ((.., node), rank) in named.into_iter().zip(first..) {
+            if let Some(place) = ranks.get_mut(node as usize) {
+                *place = rank;
+            }
+        }
+        ranks
     }
 }
 

@@ -17,10 +17,18 @@ pub(crate) const MAX_UNPACKED_BYTES: u64 = 256 << 20;
 pub(crate) const SKIPPED_SHOWN: usize = 20;
 /// Number of skipped things that the error of an import that took nothing shows with their place.
 pub(crate) const SKIPS_OF_NOTHING: usize = 5;
-/// Maximum number of different nodes, of threads, and of pairs of nodes. More are a mistake:
+/// Maximum number of different nodes and of threads. More are a mistake:
 /// columns that were mixed up, or connections that are named as nodes. With it, no import takes
 /// more than a few hundred megabytes.
 pub(crate) const MAX_NAMES: usize = 1 << 20;
+
+/// Maximum number of connections of a table that does not number them: some 200 bytes of memory
+/// each.
+pub(crate) const MAX_CONVERSATIONS: usize = 4 << 20;
+
+/// The first port that systems give to those who connect: Linux's, which is the lowest of those in
+/// use (the others begin at 49152).
+pub(crate) const FIRST_EPHEMERAL_PORT: u16 = 32_768;
 
 // Packets. All were chosen, not measured, but for what they take in memory.
 
@@ -213,3 +221,23 @@ pub(crate) const MAX_PERF_SECTION_BYTES: u64 = 64 << 20;
 
 /// Largest size of the summary of a sniffer's captures, in bytes. What is larger is none of ours.
 pub(crate) const MAX_CAPTURED_BYTES: u64 = 16 << 20;
+
+/// Number of messages that two files must have alike before they are taken for captures of the same
+/// messages. Chosen: of fewer, rows that are equal by chance are too many.
+pub(crate) const MIN_COPIES: u64 = 16;
+
+/// Nanoseconds by which the distance between the times of two captures of one connection may vary:
+/// what the network and the clocks do meanwhile. Chosen, not measured.
+pub(crate) const COPIES_JITTER_NS: i64 = 50_000_000;
+
+/// Nanoseconds by which two captures of a connection may be apart that do not overlap, as with a
+/// single message. Chosen, not measured.
+pub(crate) const COPIES_APART_NS: i64 = 1_000_000_000;
+
+/// Maximum number of connections, directions and files that are looked at to find messages that
+/// several files have: some 150 bytes of memory each.
+pub(crate) const MAX_RUNS: usize = 2 << 20;
+
+/// Maximum number of messages that several files have whose times are put together: 64 bytes of
+/// memory each. Beyond it one of them counts as it is.
+pub(crate) const MAX_COPIED_MESSAGES: u64 = 4 << 20;

@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use message_trace::{
-    DataDir, End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol,
+    DataDir, End, Endpoint, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol,
 };
 use registry::About;
 
@@ -24,7 +24,7 @@ use crate::importer::Importer;
 use crate::kind::Kind;
 use crate::reading::Input;
 use crate::summary::{Skip, Summary};
-use crate::target::Target;
+use crate::target::{Connection, Target};
 
 /// The entry in the registry.
 pub(crate) static CALLS: Kind = Kind {
@@ -147,7 +147,7 @@ impl Calls {
             (caller, target.thread(row.file, caller_thread)?),
             (callee, target.thread(row.file, callee_thread)?),
         ];
-        let flow = target.flow(row.file, caller, callee)?;
+        let nameless = Endpoint::Other(String::new());
         let mut skip = |cause, why: &str| {
             summary.skipped.add(cause, || Skip { place: row.place(), why: why.to_owned() });
         };
@@ -174,11 +174,12 @@ impl Calls {
             let [src, dst] =
                 [(src, src_tid), (dst, dst_tid)].map(|(node, tid)| End { node, endpoint, tid });
             let message =
-                Message::between(Ends { src, dst, protocol: Protocol::Other }, flow, direction)
+                Message::between(Ends { src, dst, protocol: Protocol::Other }, 0, direction)
                     .sent([sent, sent, None])
                     .received([received, received, None])
                     .carrying(bytes.unwrap_or(0), 1);
-            target.message(&message, call_id)?;
+            let connection = Connection::OfCalls(direction);
+            target.message(row.file, message, [&nameless; 2], connection, call_id)?;
         }
         Ok(())
     }

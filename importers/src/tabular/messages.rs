@@ -6,8 +6,9 @@
 //! `send_last` are on the sender's own clock and are corrected by reconcile where there is no
 //! `send_ts`. The same holds for `recv_ts`, and `recv_first` and `recv_last`.
 //!
-//! Where flows are not told apart, all messages between two nodes are one flow, and who is first to
-//! send (in the order of the table) is taken for the side that connected.
+//! Where flows are not told apart, all messages between two endpoints are one flow; where endpoints
+//! are not given, all between two nodes. Which side connected the ports tell, or who was first to
+//! send.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ use crate::importer::Importer;
 use crate::kind::Kind;
 use crate::reading::Input;
 use crate::summary::Summary;
-use crate::target::Target;
+use crate::target::{Connection, Target};
 
 static NODES: Flag<PathBuf> = Flag::path(
     "nodes",
@@ -199,23 +200,22 @@ impl Messages {
                 ]
             }
         };
-        let (flow, direction) = match (flow, direction) {
-            (Some(flow), Some(direction)) => (flow, direction),
-            (flow, direction) => {
-                let (of_pair, seen) = target.conversation(row.file, src, dst)?;
-                (flow.unwrap_or(of_pair), direction.unwrap_or(seen))
-            }
-        };
+        let endpoints = endpoints.map(|text| {
+            let Ok(endpoint) = text.parse::<Endpoint>();
+            endpoint
+        });
         let end = |side: usize, node, target: &mut Target| {
             let tid = target.thread(row.file, threads[side])?;
-            Ok::<_, Unused>(End { node, endpoint: endpoint(endpoints[side], target), tid })
+            Ok::<_, Unused>(End { node, endpoint: number(&endpoints[side], target), tid })
         };
         let ends = Ends { src: end(0, src, target)?, dst: end(1, dst, target)?, protocol };
-        let message = Message::between(ends, flow, direction)
+        let message = Message::between(ends, 0, FROM_CONNECTING)
             .sent(sent)
             .received(received)
             .carrying(bytes, i32::try_from(parts).unwrap_or(i32::MAX));
-        Ok(target.message(&message, call_id)?)
+        let connection = Connection::Of(flow, direction);
+        let endpoints = [&endpoints[0], &endpoints[1]];
+        Ok(target.message(row.file, message, endpoints, connection, call_id)?)
     }
 
     /// The times of one end: first and last on its own clock, and the one on the common clock. What
@@ -245,12 +245,12 @@ fn direction<R: Read>(row: &Row<R, COLUMNS>) -> Result<Option<i8>, Wrong> {
     }
 }
 
-fn endpoint(text: &str, target: &mut Target) -> u32 {
-    if text.is_empty() {
-        return target.nameless();
+/// The number of an endpoint, for the next message only.
+fn number(endpoint: &Endpoint, target: &mut Target) -> u32 {
+    match endpoint {
+        Endpoint::Other(name) if name.is_empty() => target.nameless(),
+        endpoint => target.endpoint(endpoint),
     }
-    let Ok(endpoint) = text.parse::<Endpoint>();
-    target.endpoint(&endpoint)
 }
 
 /// `import messages` of a table; what comes before the first byte 0, if there is one, is a table of

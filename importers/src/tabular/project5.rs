@@ -8,12 +8,12 @@
 //!
 //! `CALL` and `RETURN` (also `RET`, and each with `_SENT` behind, as the paper's example has it)
 //! are the two messages of a call, paired by ID; `MESSAGE` is one that belongs to none, and of two
-//! nodes the one that is first to send one is taken for the side that connected.
+//! nodes the one that was first to send one is taken for the side that connected.
 
 use std::path::PathBuf;
 
 use message_trace::{
-    DataDir, End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol,
+    DataDir, End, Endpoint, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol,
 };
 use registry::About;
 
@@ -28,7 +28,7 @@ use crate::importer::Importer;
 use crate::kind::Kind;
 use crate::reading::Input;
 use crate::summary::{At, Place, Skip, Summary};
-use crate::target::Target;
+use crate::target::{Connection, Target};
 use crate::text_lines::{Next, TextLines};
 
 /// The entry in the registry.
@@ -162,18 +162,19 @@ impl Project5 {
         let call_id =
             values::text(call_id.unwrap_or_default()).map_err(|wrong| column("ID", wrong))?;
         let (src, dst) = (target.node(file, None, sender)?, target.node(file, None, receiver)?);
-        let (flow, direction) = match operation {
-            Operation::Call => (target.flow(file, src, dst)?, FROM_CONNECTING),
-            Operation::Return => (target.flow(file, dst, src)?, FROM_ACCEPTING),
-            Operation::Message => target.conversation(file, src, dst)?,
+        let connection = match operation {
+            Operation::Call => Connection::OfCalls(FROM_CONNECTING),
+            Operation::Return => Connection::OfCalls(FROM_ACCEPTING),
+            Operation::Message => Connection::Of(None, None),
         };
         let endpoint = target.nameless();
         let [src, dst] = [src, dst].map(|node| End { node, endpoint, tid: None });
+        let ends = Ends { src, dst, protocol: Protocol::Other };
         let message =
-            Message::between(Ends { src, dst, protocol: Protocol::Other }, flow, direction)
-                .sent([time; 3])
-                .received([time; 3]);
-        Ok(target.message(&message, Some(call_id).filter(|id| !id.is_empty()))?)
+            Message::between(ends, 0, FROM_CONNECTING).sent([time; 3]).received([time; 3]);
+        let call_id = Some(call_id).filter(|id| !id.is_empty());
+        let nameless = Endpoint::Other(String::new());
+        Ok(target.message(file, message, [&nameless; 2], connection, call_id)?)
     }
 }
 

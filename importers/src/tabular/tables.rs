@@ -40,6 +40,7 @@ impl<'a> Tables<'a> {
         let mut summary = Summary::default();
         for file in files {
             summary.begin(file, progress);
+            target.begin_file(files.len());
             read(Input::open(file, progress)?, &mut target, &mut summary)?;
         }
         target.finish(files, &mut summary)?;

@@ -32,6 +32,12 @@ impl ImportedRow {
         }
     }
 
+    /// What orders rows of equal keys.
+    pub(crate) fn content(&self) -> impl Ord + use<> {
+        let Row { times, bytes, nodes, tids, parts_and_flags, .. } = self.row;
+        (times, self.common, bytes, nodes, tids, parts_and_flags)
+    }
+
     /// The row as a message. `slot` is the row's.
     pub(crate) fn message(&self, slot: &Slot, common: &Common) -> Message {
         let message = self.row.message(slot, None, common);

@@ -26,7 +26,8 @@ pub(crate) fn sample(
     hosts: &mut Vec<HostFacts>,
     progress: &dyn Progress,
 ) -> Result<Samples, PathError> {
-    let mut most = hosts.len();
+    let logged = hosts.len();
+    let mut most = logged;
     for import in imports {
         most += table::rows(import.nodes())? as usize;
     }
@@ -63,7 +64,24 @@ pub(crate) fn sample(
             Ok(())
         })?;
     }
+    samples.renumber(&by_name(hosts, logged));
     Ok(samples)
+}
+
+/// Puts the hosts from `logged` on in the order of their names, so that the order of an import's
+/// rows makes no difference. Returns the new number of each.
+fn by_name(hosts: &mut [HostFacts], logged: usize) -> Vec<u32> {
+    let mut order: Vec<usize> = (0..hosts.len()).collect();
+    if let Some(imported) = order.get_mut(logged..) {
+        imported.sort_by(|one, other| hosts[*one].name.cmp(&hosts[*other].name));
+    }
+    let sorted: Vec<HostFacts> = order.iter().map(|host| hosts[*host].clone()).collect();
+    hosts.clone_from_slice(&sorted);
+    let mut numbers = vec![0; order.len()];
+    for (host, number) in order.into_iter().zip(0..) {
+        numbers[host] = number;
+    }
+    numbers
 }
 
 /// Reads the messages of an import, batch by batch.

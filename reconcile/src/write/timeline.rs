@@ -231,11 +231,19 @@ impl Stretches<'_> {
         let (own, imported) =
             (self.own.take(stretch)?.concat(), self.imported.take(stretch)?.concat());
         let slot = |row: &Row| &output.slots[row.slot as usize];
-        // Rows of one flow and direction at one time stay in their order.
+        // Rows of one flow and direction at one time stay in their order. Imported ones go by what
+        // they say, as files may have them in any order.
         let keys = own.iter().map(|row| row.key(slot(row), common));
         let keys = keys.chain(imported.iter().map(|row| row.key(slot(&row.row), common)));
         let mut order: Vec<(Key, u32)> = keys.zip(0..).collect();
         order.sort_unstable();
+        if !imported.is_empty() {
+            let row = |at: u32| imported.get((at as usize).checked_sub(own.len())?);
+            let equal = order.chunk_by_mut(|(one, _), (other, _)| one == other);
+            for equal in equal.filter(|equal| equal.len() > 1) {
+                equal.sort_by_cached_key(|(_, at)| row(*at).map(ImportedRow::content));
+            }
+        }
         if let Some(begun) = begun {
             let of_own = (first as u64..).zip(&order);
             let rows =

@@ -27,6 +27,7 @@ mod senders;
 mod sources;
 mod strace;
 mod streams;
+mod table_order;
 mod translated;
 mod translated_datagrams;
 mod translation;

@@ -1,0 +1,285 @@
+//! Conversations: which messages of a table are of one connection, and which side connected, where
+//! the table does not say it.
+//!
+//! A conversation is between two nodes or, where endpoints are given, between two endpoints.
+//! Nothing is decided before all rows were read, so that their order makes no difference:
+//!
+//! ```text
+//! web 10.0.0.1:40001 --- db 10.0.0.2:5432    5432 comes again with other ports of web: it is
+//! web 10.0.0.1:40002 --- db 10.0.0.2:5432    fixed, so db accepts
+//! web 10.0.0.1:40003 --- log 10.0.0.3:514    once each: the lower port accepts
+//! a --- b                                    no ports: who is first to send connected
+//! ```
+
+use std::hash::{Hash, Hasher};
+
+use message_trace::{Endpoint, Message, NodeId, Protocol};
+use rustc_hash::{FxHashMap, FxHasher};
+
+use crate::tuning::FIRST_EPHEMERAL_PORT;
+
+/// What tells the messages of one conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Scope {
+    /// All messages between two ends.
+    Between(Protocol),
+    /// All messages of a flow that the table names.
+    Flow(i64),
+    /// The calls of one node to another, which is the second end.
+    Calls,
+}
+
+/// An end of a conversation: the node and, where it is known, the endpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Side {
+    pub(crate) node: NodeId,
+    /// A number of the endpoint's name that depends on nothing else; 0: it is not known.
+    name: u64,
+    kind: PortKind,
+}
+
+/// How likely an endpoint is that of a service, the least likely first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum PortKind {
+    /// It has no port, or its name says nothing.
+    #[default]
+    None,
+    /// A port that systems give to those who connect.
+    Ephemeral,
+    /// Another port.
+    Usual,
+    /// A port below 1024, or the path of a unix socket.
+    WellKnown,
+}
+
+/// Key of a conversation: its ends in their order, whichever sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    scope: Scope,
+    sides: [Side; 2],
+}
+
+/// The earliest times of the messages of one direction; [`i64::MAX`] where there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Earliest {
+    /// On the common clock of the table.
+    common: i64,
+    /// On the clocks of the two ends.
+    sent: i64,
+    received: i64,
+}
+
+/// All conversations of an import.
+#[derive(Debug, Default)]
+pub(crate) struct Conversations {
+    places: FxHashMap<Key, u32>,
+    /// Of each: the earliest times of what each side sent.
+    earliest: Vec<[Earliest; 2]>,
+}
+
+/// What was found out about a conversation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// The side that connected.
+    pub(crate) connecting: usize,
+    /// Its place among all conversations, in an order that does not depend on that of the rows.
+    pub(crate) number: u32,
+}
+
+impl Side {
+    /// The end at `node` with that endpoint.
+    pub(crate) fn of(node: NodeId, endpoint: &Endpoint) -> Side {
+        let mut hasher = FxHasher::default();
+        endpoint.hash(&mut hasher);
+        let kind = match endpoint {
+            Endpoint::Inet(address) if address.port() < 1024 => PortKind::WellKnown,
+            Endpoint::Inet(address) if address.port() < FIRST_EPHEMERAL_PORT => PortKind::Usual,
+            Endpoint::Inet(_) => PortKind::Ephemeral,
+            Endpoint::Unix(name) if name.is_empty() || name.starts_with('#') => PortKind::Ephemeral,
+            Endpoint::Unix(_) => PortKind::WellKnown,
+            Endpoint::Other(_) => PortKind::None,
+        };
+        match endpoint {
+            Endpoint::Other(name) if name.is_empty() => Side { node, ..Side::default() },
+            _ => Side { node, name: hasher.finish() | 1, kind },
+        }
+    }
+}
+
+impl Key {
+    /// The key of what `from` sends to `to`, and which of its sides `from` is. Where the endpoint
+    /// of one of them is not known, the other's is not looked at: it may be the sender's of every
+    /// row, so that the two directions would have nothing in common.
+    pub(crate) fn of(scope: Scope, from: Side, to: Side) -> (Key, usize) {
+        let has_both = from.name != 0 && to.name != 0;
+        let side = |side: Side| match has_both {
+            true => side,
+            false => Side { node: side.node, ..Side::default() },
+        };
+        let (from, to) = (side(from), side(to));
+        match scope == Scope::Calls || from <= to {
+            true => (Key { scope, sides: [from, to] }, 0),
+            false => (Key { scope, sides: [to, from] }, 1),
+        }
+    }
+
+    /// Whether the endpoints of both ends are known.
+    pub(crate) fn has_endpoints(&self) -> bool {
+        self.sides[0].name != 0
+    }
+
+    /// The nodes of its ends.
+    fn nodes(&self) -> [NodeId; 2] {
+        self.sides.map(|side| side.node)
+    }
+}
+
+impl Earliest {
+    const NONE: Earliest = Earliest { common: i64::MAX, sent: i64::MAX, received: i64::MAX };
+
+    fn any(&self) -> i64 {
+        self.common.min(self.sent).min(self.received)
+    }
+}
+
+impl Conversations {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.earliest.len()
+    }
+
+    /// The place of a conversation, which may be new.
+    pub(crate) fn place(&mut self, key: Key) -> u32 {
+        let next = self.earliest.len() as u32;
+        let place = *self.places.entry(key).or_insert(next);
+        if place == next {
+            self.earliest.push([Earliest::NONE; 2]);
+        }
+        place
+    }
+
+    /// The place of a conversation that is known.
+    pub(crate) fn find(&self, key: &Key) -> Option<u32> {
+        self.places.get(key).copied()
+    }
+
+    /// Takes the times of a message of that conversation, which `side` sent.
+    pub(crate) fn add(&mut self, place: u32, side: usize, message: &Message) {
+        let Some(earliest) = self.earliest.get_mut(place as usize) else { return };
+        let of_side = &mut earliest[side];
+        let least =
+            |known: &mut i64, time: Option<i64>| *known = (*known).min(time.unwrap_or(*known));
+        least(&mut of_side.common, message.send_ts);
+        least(&mut of_side.common, message.recv_ts);
+        least(&mut of_side.sent, message.send_first);
+        least(&mut of_side.received, message.recv_first);
+    }
+
+    /// What is found out about each. `ranks` are places of the nodes in an order that does not
+    /// depend on that of the rows.
+    pub(crate) fn outcomes(&self, ranks: &[NodeId]) -> Vec<Outcome> {
+        let rank = |node: NodeId| ranks.get(node as usize).copied().unwrap_or(node);
+        let meetings = Meetings::of(self.places.keys());
+        let mut outcomes = vec![Outcome::default(); self.len()];
+        let mut order: Vec<_> = Vec::with_capacity(self.len());
+        for (key, place) in &self.places {
+            let earliest = self.earliest.get(*place as usize).unwrap_or(&[Earliest::NONE; 2]);
+            let ranked = key.sides.map(|side| Side { node: rank(side.node), ..side });
+            let connecting = match key.scope {
+                Scope::Calls => Some(0),
+                _ => meetings.connecting(key).or_else(|| first_to_send(earliest)),
+            };
+            let connecting = connecting.unwrap_or_else(|| usize::from(ranked[1] < ranked[0]));
+            if let Some(outcome) = outcomes.get_mut(*place as usize) {
+                outcome.connecting = connecting;
+            }
+            let begin = earliest.iter().map(Earliest::any).min();
+            // The connecting side first, as numbers of nodes are another each time.
+            let ranked = [ranked[connecting], ranked[1 - connecting]];
+            order.push((begin, ranked, key.scope, *place));
+        }
+        order.sort_unstable();
+        for (number, (.., place)) in (0..).zip(order) {
+            if let Some(outcome) = outcomes.get_mut(place as usize) {
+                outcome.number = number;
+            }
+        }
+        outcomes
+    }
+}
+
+/// How often endpoints come in conversations.
+struct Meetings {
+    /// Of an endpoint with all endpoints of another node: the most for any node.
+    with_a_node: FxHashMap<Side, u32>,
+    /// Of an endpoint with any other.
+    with_any: FxHashMap<Side, u32>,
+}
+
+impl Meetings {
+    fn of<'a>(keys: impl Iterator<Item = &'a Key>) -> Meetings {
+        let mut with_nodes: FxHashMap<(Side, NodeId), u32> = FxHashMap::default();
+        let mut with_any: FxHashMap<Side, u32> = FxHashMap::default();
+        for key in keys.filter(|key| key.has_endpoints()) {
+            let [one, other] = key.sides;
+            let nodes = key.nodes();
+            for (side, with) in [(one, nodes[1]), (other, nodes[0])] {
+                *with_nodes.entry((side, with)).or_default() += 1;
+                *with_any.entry(side).or_default() += 1;
+            }
+        }
+        let mut with_a_node: FxHashMap<Side, u32> = FxHashMap::default();
+        for ((side, _), count) in with_nodes {
+            let most = with_a_node.entry(side).or_default();
+            *most = (*most).max(count);
+        }
+        Meetings { with_a_node, with_any }
+    }
+
+    /// The side whose endpoint is another one each time, where that is to be told.
+    fn connecting(&self, key: &Key) -> Option<usize> {
+        if !key.has_endpoints() {
+            return None;
+        }
+        let count = |of: &FxHashMap<Side, u32>| {
+            key.sides.map(|side| of.get(&side).is_some_and(|count| *count > 1))
+        };
+        let again = count(&self.with_a_node);
+        let kinds = key.sides.map(|side| side.kind);
+        match (again, kinds) {
+            ([false, true], _) => Some(0),
+            ([true, false], _) => Some(1),
+            (_, [PortKind::None, _] | [_, PortKind::None]) => self.of_counts(key),
+            (_, [one, other]) if one < other => Some(0),
+            (_, [one, other]) if one > other => Some(1),
+            _ => self.of_counts(key),
+        }
+    }
+
+    fn of_counts(&self, key: &Key) -> Option<usize> {
+        let count = key.sides.map(|side| self.with_any.get(&side).is_some_and(|count| *count > 1));
+        match count {
+            [false, true] => Some(0),
+            [true, false] => Some(1),
+            _ => None,
+        }
+    }
+}
+
+/// The side that was the first to send, by a clock that has both directions where there is one.
+fn first_to_send(earliest: &[Earliest; 2]) -> Option<usize> {
+    let [one, other] = earliest;
+    let both = |first: i64, second: i64| {
+        let are_known = first != i64::MAX && second != i64::MAX && first != second;
+        are_known.then(|| usize::from(second < first))
+    };
+    let at_ends = [both(one.sent, other.received), both(one.received, other.sent)];
+    let of_ends = match at_ends {
+        [Some(here), Some(there)] => Some(here).filter(|_| here == there),
+        [here, there] => here.or(there),
+    };
+    let (begin, answer) = (one.any(), other.any());
+    both(one.common, other.common)
+        .or(of_ends)
+        .or_else(|| (begin != answer).then(|| usize::from(answer < begin)))
+}

@@ -1,0 +1,204 @@
+//! Copies: messages that several files of an import have, as two sniffers saw them both.
+//!
+//! One message looks like many others, so files are compared by what they have of each connection
+//! and direction: as many messages, of the same sizes, over the same time but for how far the
+//! clocks of both files are apart. That is enough where endpoints tell the connection, or call ids
+//! are equal; of two nodes alone, several threads may do the same at the same time.
+//!
+//! ```text
+//! web.csv   web>db   10 B  200 B  10 B     at 5, 8, 9 s         the same messages: one of each is
+//! db.csv    web>db   10 B  200 B  10 B     at 7, 10, 11 s       kept, with the times of both
+//! more.csv  web>db   10 B  300 B           at 60, 61 s          others
+//! ```
+
+use std::hash::{Hash, Hasher};
+
+use message_trace::{Endpoint, Message};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+
+use crate::conversations::{Key, Scope, Side};
+use crate::tuning::{COPIES_APART_NS, COPIES_JITTER_NS, MAX_RUNS, MIN_COPIES};
+
+/// The connection and the side that sends, in all files.
+pub(crate) type Way = (Key, u8);
+
+/// What the files have of each connection and direction.
+#[derive(Debug, Default)]
+pub(crate) struct FileRuns {
+    runs: FxHashMap<Way, Vec<(u16, Run)>>,
+    count: usize,
+}
+
+/// What one file has of a connection and direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Run {
+    /// The sum of all times, in nanoseconds.
+    times: i128,
+    first: i64,
+    last: i64,
+    messages: u64,
+    /// A number that the sizes give, in any order.
+    content: u64,
+    /// The same of the call ids; 0 where there is none.
+    calls: u64,
+}
+
+/// Which files have what others have.
+#[derive(Debug, Default)]
+pub(crate) struct Copies {
+    /// Of a connection and direction: the files that are left out, and the one that is kept.
+    left_out: FxHashMap<Way, (FxHashSet<u16>, u16)>,
+    /// How many messages are left out.
+    pub(crate) messages: u64,
+    /// How many may be copies, and are kept: nothing but sizes and times says so.
+    pub(crate) doubtful: u64,
+}
+
+/// The way of a message.
+pub(crate) fn way_of(message: &Message, endpoints: [&Endpoint; 2]) -> Way {
+    let (from, to) = (Side::of(message.src, endpoints[0]), Side::of(message.dst, endpoints[1]));
+    let (key, side) = Key::of(Scope::Between(message.protocol), from, to);
+    (key, side as u8)
+}
+
+/// The time of a message by which files are compared: the first that is known.
+pub(crate) fn time_of(message: &Message) -> Option<i64> {
+    let sent = message.send_ts.or(message.send_first);
+    sent.or(message.recv_ts).or(message.recv_first)
+}
+
+impl FileRuns {
+    /// Takes a message of a file.
+    pub(crate) fn add(&mut self, way: Way, file: u16, message: &Message, call_id: Option<&str>) {
+        let Some(time) = time_of(message).filter(|_| self.count < MAX_RUNS) else { return };
+        let content = message_trace::mixed(message.bytes as u64);
+        let times = i128::from(time);
+        let calls = call_id.map_or(0, |text| {
+            let mut hasher = FxHasher::default();
+            text.hash(&mut hasher);
+            message_trace::mixed(hasher.finish() | 1)
+        });
+        let new = Run { times, first: time, last: time, messages: 1, content, calls };
+        let of_way = self.runs.entry(way).or_default();
+        match of_way.iter_mut().find(|(known, _)| *known == file) {
+            Some((_, run)) => run.add(&new),
+            None => {
+                of_way.push((file, new));
+                self.count += 1;
+            }
+        }
+    }
+
+    /// Which files are copies. There is none where files have more than can be compared.
+    pub(crate) fn copies(&self) -> Copies {
+        let mut copies = Copies::default();
+        if self.count >= MAX_RUNS {
+            return copies;
+        }
+        // Of two files: messages that are the same, and messages of what both have.
+        let mut pairs: FxHashMap<[u16; 2], [u64; 2]> = FxHashMap::default();
+        let several = || self.runs.iter().filter(|(_, of_way)| of_way.len() > 1);
+        for (_, of_way) in several() {
+            for (place, (one, run)) in of_way.iter().enumerate() {
+                for (other, other_run) in &of_way[place + 1..] {
+                    let both = pairs.entry([*one.min(other), *one.max(other)]).or_default();
+                    let messages = run.messages.min(other_run.messages);
+                    both[0] += if run.is_copy_of(other_run) { messages } else { 0 };
+                    both[1] += messages;
+                }
+            }
+        }
+        let are_copies = |one: u16, other: u16| {
+            let both = pairs.get(&[one.min(other), one.max(other)]).copied();
+            both.is_some_and(|[same, all]| same >= MIN_COPIES && 10 * same >= 9 * all)
+        };
+        // One file is kept for requests and answers, as call ids may be the file's own; which one
+        // it is its messages tell.
+        let whole = self.whole();
+        for (way, of_way) in several() {
+            let mut of_way = of_way.clone();
+            of_way.sort_by_key(|(file, _)| (whole.get(file), *file));
+            let mut kept: Vec<(u16, Run)> = Vec::new();
+            for (file, run) in of_way {
+                let is_copy =
+                    |(other, of): &&(u16, Run)| are_copies(*other, file) && run.is_copy_of(of);
+                match kept.iter().find(is_copy) {
+                    Some((_, of)) if !way.0.has_endpoints() && !run.has_calls_of(of) => {
+                        copies.doubtful += run.messages;
+                        kept.push((file, run));
+                    }
+                    Some((original, _)) => {
+                        copies.messages += run.messages;
+                        let of_way = copies.left_out.entry(*way).or_default();
+                        of_way.0.insert(file);
+                        of_way.1 = *original;
+                    }
+                    None => kept.push((file, run)),
+                }
+            }
+        }
+        copies
+    }
+}
+
+impl FileRuns {
+    /// All that each file has.
+    fn whole(&self) -> FxHashMap<u16, Run> {
+        let mut whole: FxHashMap<u16, Run> = FxHashMap::default();
+        for (file, run) in self.runs.values().flatten() {
+            whole.entry(*file).and_modify(|all| all.add(run)).or_insert(*run);
+        }
+        whole
+    }
+}
+
+impl Run {
+    fn add(&mut self, other: &Run) {
+        self.times += other.times;
+        (self.first, self.last) = (self.first.min(other.first), self.last.max(other.last));
+        self.messages += other.messages;
+        self.content = self.content.wrapping_add(other.content);
+        self.calls = self.calls.wrapping_add(other.calls);
+    }
+
+    /// Whether another file has the same messages.
+    fn is_copy_of(&self, other: &Run) -> bool {
+        if (self.messages, self.content) != (other.messages, other.content) {
+            return false;
+        }
+        let mean = |run: &Run| (run.times / i128::from(run.messages.max(1))) as i64;
+        let apart = [
+            other.first.saturating_sub(self.first),
+            other.last.saturating_sub(self.last),
+            mean(other).saturating_sub(mean(self)),
+        ];
+        let [least, most] = [apart.iter().min(), apart.iter().max()].map(|it| *it.unwrap_or(&0));
+        let overlap = other.first <= self.last && self.first <= other.last;
+        let are_near = most.saturating_sub(least) <= COPIES_JITTER_NS;
+        are_near && (overlap || least.saturating_abs() <= COPIES_APART_NS)
+    }
+}
+
+impl Run {
+    /// Whether another file has the same call ids.
+    fn has_calls_of(&self, other: &Run) -> bool {
+        self.calls != 0 && self.calls == other.calls
+    }
+}
+
+impl Copies {
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.left_out.is_empty()
+    }
+
+    /// Whether a message of that way and file is left out; else whether it is the one that is kept
+    /// of several.
+    pub(crate) fn is_left_out(&self, way: &Way, file: u16) -> Option<bool> {
+        let (left_out, kept) = self.left_out.get(way)?;
+        match left_out.contains(&file) {
+            true => Some(true),
+            false => (*kept == file).then_some(false),
+        }
+    }
+}
