@@ -51,6 +51,17 @@ pub fn read_host_name(text: &str) -> Result<String, String> {
     host_name(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
+/// Name of this host, as the preloaded library takes it: what `SOCKCAP_HOST` says, else the
+/// kernel's.
+#[cfg(feature = "reader")]
+pub fn own_host_name() -> String {
+    let given = std::env::var_os("SOCKCAP_HOST").filter(|name| !name.is_empty());
+    match given {
+        Some(name) => name.to_string_lossy().into_owned(),
+        None => rustix::system::uname().nodename().to_string_lossy().into_owned(),
+    }
+}
+
 /// Whether a log, begun or made ahead, or a file of switches or operations may have this name.
 ///
 /// # Errors

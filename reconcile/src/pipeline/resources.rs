@@ -6,12 +6,12 @@ use std::io;
 use clocks::Clocks;
 use message_trace::{DataPath, PathError};
 use out_of_core::{ExternalSorter, MemoryBudget};
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 use socket_log::switches::SwitchLog;
 
 use crate::absent::NONE;
 use crate::error::Error;
-use crate::logs::capture::LogFile;
+use crate::logs::capture::{Capture, LogFile};
 use crate::pipeline::connect::Connected;
 use crate::pipeline::run::Run;
 use crate::resources::{
@@ -79,7 +79,9 @@ fn remove(path: &DataPath) -> Result<(), Error> {
 }
 
 /// Adds what the files of switches tell of the hosts that logs with resources are of. A file whose
-/// boot no such log is of tells nothing, as its clock is not known.
+/// boot no such log is of tells nothing, as its clock is not known. A boot has one set of process
+/// ids, so that what threads did is of the host that the log of their process names, whatever the
+/// file of switches calls it.
 fn switches(
     run: &Run,
     connected: &Connected,
@@ -89,29 +91,53 @@ fn switches(
     events: &mut ExternalSorter<OwnEvent>,
 ) -> Result<(), Error> {
     let capture = &connected.capture;
-    // The processes that a file of switches is about are found by their ids.
-    let hosts: FxHashSet<u32> = with
-        .iter()
-        .filter_map(|place| capture.processes.get(*place).map(|process| process.host))
-        .collect();
     for path in run.data.switches()? {
         let Ok(log) = SwitchLog::open(&path) else { continue };
-        let header = log.header();
-        let boot = u128::from_le_bytes(header.boot_id);
-        let found = with.iter().find_map(|place| {
-            let process = capture.processes.get(*place)?;
-            let name = capture.hosts.get(process.host as usize)?;
-            let is = *name == header.host && process.boot == boot;
-            let (_, ahead) = capture.logs.get(*place)?.clock.begin().filter(|_| is)?;
-            Some((process.host, ahead))
-        });
-        let Some((host, ahead)) = found.filter(|(host, _)| hosts.contains(host)) else {
-            continue;
-        };
+        let Some(hosts) = HostsOfBoot::of(&log, capture, with) else { continue };
         threads(&log, budget, run.data.path(), |event| {
-            let common = |time: i64| clocks.common(host as usize, time.saturating_add(ahead));
+            let host = hosts.of_process(event.process);
+            let common = |time: i64| clocks.common(host as usize, time.saturating_add(hosts.ahead));
             events.push(thread_event(&event, host, common(event.time)))
         })?;
     }
     Ok(())
+}
+
+/// The hosts of the processes of one boot of a kernel.
+struct HostsOfBoot {
+    /// The host of each process, by its id, where it is not [`HostsOfBoot::other`].
+    of_processes: FxHashMap<u32, u32>,
+    /// The host of all others.
+    other: u32,
+    /// How far the realtime clock is ahead of the one that switches have, in nanoseconds.
+    ahead: i64,
+}
+
+impl HostsOfBoot {
+    /// Hosts of the processes that the logs `with` resources tell of the boot of that file; `None`
+    /// where none is of it, or the boot is not known and no log has the name of the file's host.
+    fn of(file: &SwitchLog, capture: &Capture, with: &[usize]) -> Option<HostsOfBoot> {
+        let header = file.header();
+        let boot = u128::from_le_bytes(header.boot_id);
+        let processes = with.iter().filter_map(|place| {
+            let process = capture.processes.get(*place).filter(|of| of.boot == boot)?;
+            let (_, ahead) = capture.logs.get(*place)?.clock.begin()?;
+            Some((process, ahead))
+        });
+        let is_named =
+            |host: u32| capture.hosts.get(host as usize).is_some_and(|name| *name == header.host);
+        let named = processes.clone().find(|(process, _)| is_named(process.host));
+        let any = || processes.clone().next().filter(|_| boot != 0);
+        let (process, ahead) = named.or_else(any)?;
+        let other = process.host;
+        let of_processes = processes
+            .filter(|(process, _)| boot != 0 && process.host != other)
+            .map(|(process, _)| (process.pid, process.host))
+            .collect();
+        Some(HostsOfBoot { of_processes, other, ahead })
+    }
+
+    fn of_process(&self, process: u32) -> u32 {
+        self.of_processes.get(&process).copied().unwrap_or(self.other)
+    }
 }

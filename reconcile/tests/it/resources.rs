@@ -63,9 +63,14 @@ fn client() -> LogWriter {
 
 /// Writes switches of the server's threads: 71 waits within its read.
 fn switches(system: &System) {
-    let path = system.path("one", "x").with_file_name("99-1.switches");
-    let about =
-        About { host: "one".to_owned(), boot_id: [7; 16], realtime: EPOCH, ..About::default() };
+    switches_of(system, "one");
+}
+
+/// The same, by a recorder that calls the host `host`.
+fn switches_of(system: &System, host: &str) {
+    let path = system.path(host, "x").with_file_name("99-1.switches");
+    let host = host.to_owned();
+    let about = About { host, boot_id: [7; 16], realtime: EPOCH, ..About::default() };
     let mut writer = SwitchWriter::create(&path, &about).unwrap();
     let out = SwitchEvent::Out { preempted: false };
     let mut name = [0; 16];
@@ -151,6 +156,20 @@ fn calls_and_switches_become_events() {
         "9500 70/71 sched/Exit",
     ];
     assert_eq!(events(&system), expected);
+}
+
+#[test]
+fn switches_are_of_the_host_that_the_logs_name() {
+    let lines = |host: &str| {
+        let system = System::new();
+        system.add("one", "server", &server()).add("one", "client", &client());
+        system.data().hosts().join(host).create_dir_all().unwrap();
+        switches_of(&system, host);
+        run(&system);
+        events(&system)
+    };
+    assert_eq!(lines("the-kernel-s"), lines("one"));
+    assert!(lines("one").iter().any(|line| line.contains("sched/In")));
 }
 
 /// A hand-off: when it was signalled and woken, its node and object, the two threads, and what it

@@ -20,9 +20,9 @@ use std::process::{Command, ExitCode, ExitStatus};
 use clap::Parser;
 use importers::how_to_run_strace;
 use message_trace::DataDir;
-use rustix::system::uname;
 use rustix::time::{ClockId, clock_gettime};
 use socket_log::RecordingId;
+use socket_log::names::own_host_name;
 
 use crate::arguments::Data;
 use crate::arguments::offers::programs;
@@ -236,9 +236,9 @@ fn run_under(
     command.args(rest).env("LD_PRELOAD", preload(library)).env("SOCKCAP_DIR", directory);
     command.env(recording::VARIABLE, recording.to_string());
     command.envs(arguments.library.variables());
-    if let Some(host) = &arguments.host {
-        command.env("SOCKCAP_HOST", host);
-    }
+    // All that is recorded together has one name of the host, whoever sets it.
+    let host = arguments.host.clone().unwrap_or_else(own_host_name);
+    command.env("SOCKCAP_HOST", &host);
     let failed = |source: io::Error| Error::Command {
         command: program.to_string_lossy().into_owned(),
         hint: match source.kind() {
@@ -247,8 +247,6 @@ fn run_under(
         },
         source,
     };
-    let own = || uname().nodename().to_string_lossy().into_owned();
-    let host = arguments.host.clone().unwrap_or_else(own);
     if let Err(error) = folders::make(directory, &host) {
         // The library may find a way of its own, and the command runs anyway.
         tell!("sockcap: warning: {}: {error}", directory.join("hosts").join(&host).display());

@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use injector::{Attached, Left};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use rustix::system::uname;
 use socket_log::RecordingId;
+use socket_log::names::own_host_name;
 
 use super::injection::Injection;
 use super::{folders, recording};
@@ -48,13 +48,12 @@ struct Recorded {
 
 /// Records processes until they have ended, or the user asks to stop.
 pub(super) fn run(asked: &Asked<'_>) -> Result<(), Error> {
-    let own = || uname().nodename().to_string_lossy().into_owned();
-    let host = asked.host.map_or_else(own, str::to_owned);
+    let host = asked.host.map_or_else(own_host_name, str::to_owned);
     folders::make(asked.directory, &host)
-        .map_err(|source| Error::file(&asked.directory.join("hosts").join(host), source))?;
+        .map_err(|source| Error::file(&asked.directory.join("hosts").join(&host), source))?;
     let stop = stopped_by_signals_and_hangup()?;
     let injection = Injection::begin(asked.library)?;
-    let variables = variables(asked, &injection);
+    let variables = variables(asked, &host, &injection);
     let recorded = attach(asked, &injection, &variables)?;
     let longest = recorded.iter().map(|of| of.attached.stopped()).max().unwrap_or_default();
     for of in recorded.iter().filter(|of| of.attached.took_over()) {
@@ -90,17 +89,15 @@ pub(super) fn named(processes: &[u32]) -> String {
 }
 
 /// What the library is told, and tells the programs that these processes start.
-fn variables(asked: &Asked<'_>, injection: &Injection) -> Vec<(OsString, OsString)> {
+fn variables(asked: &Asked<'_>, host: &str, injection: &Injection) -> Vec<(OsString, OsString)> {
     let (socket, path) = injection.announced_at();
     let mut all: Vec<(OsString, OsString)> = vec![
         ("LD_PRELOAD".into(), asked.library.into()),
         ("SOCKCAP_DIR".into(), asked.directory.into()),
+        ("SOCKCAP_HOST".into(), host.into()),
         (recording::VARIABLE.into(), asked.recording.to_string().into()),
         (socket.into(), path.into()),
     ];
-    if let Some(host) = asked.host {
-        all.push(("SOCKCAP_HOST".into(), host.into()));
-    }
     let options = asked.options.iter();
     all.extend(options.map(|(name, value)| (name.into(), value.into())));
     all
