@@ -1,13 +1,15 @@
 //! Streams: from calls to messages, connection by connection.
 //!
 //! `stream_flows` drives it. `ways` gives the calls of each direction, `matching` finds which
-//! receive got which bytes, `fat` makes one message of adjacent parts, `streaming`, `unanswered`
-//! and `multiplexed` say where sides do not take turns, `greeting` where the accepting side speaks
-//! first.
+//! receive got which bytes, `fat` makes one message of adjacent parts, `inner_gap` says how long
+//! messages pause within, `streaming`, `unanswered` and `multiplexed` where sides do not take
+//! turns, `greeting` where the accepting side speaks first.
 
 pub(crate) mod border;
 pub(crate) mod fat;
 pub(crate) mod greeting;
+pub(crate) mod in_order;
+pub(crate) mod inner_gap;
 pub(crate) mod matching;
 pub(crate) mod multiplexed;
 pub(crate) mod stream_flows;

@@ -213,6 +213,22 @@ pub(crate) const PIECES_A_BORDER: u64 = 4;
 /// measured.
 pub(crate) const MAX_TOLD_BYTES: u64 = 2_048;
 
+/// Times in nanoseconds up to which a pause may be within messages. The shortest one counts that
+/// leaves calls between longer pauses. Chosen, not measured.
+pub(crate) const INNER_GAPS_NS: [i64; 7] =
+    [250_000, 1_000_000, 2_500_000, 5_000_000, 12_000_000, 25_000_000, 50_000_000];
+/// Minimum number of longer pauses that tell. Chosen, not measured.
+pub(crate) const MIN_INNER_BORDERS: u64 = 8;
+/// Number of stretches between longer pauses among which one may have more messages one way than
+/// the other. Chosen, not measured.
+pub(crate) const BORDERS_AN_UNEVEN_STRETCH: u64 = 10;
+/// Number of stretches between longer pauses among which one must have several calls. Chosen, not
+/// measured.
+pub(crate) const BORDERS_A_LONG_STRETCH: u64 = 8;
+/// How many times longer a body may stall that the accepting side sends, where neither side does
+/// anything else meanwhile. Chosen, not measured.
+pub(crate) const STALL_FACTOR: i64 = 10;
+
 // Connections that carry many calls at once. Chosen on recorded systems, not measured against
 // other values.
 

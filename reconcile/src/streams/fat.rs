@@ -3,7 +3,9 @@
 //! An application's message is often several calls: a header and a body, a body in buffers. They
 //! belong together as long as the other side has not had its turn, so the border is a message of
 //! the other direction in between. Each end is asked in its own order of events, by its own clock,
-//! so that no difference between clocks matters; a turn seen at either end is one.
+//! so that no difference between clocks matters; a turn seen at either end is one. A pause is a
+//! border, too, where it is longer than those within the connection's messages
+//! ([`super::inner_gap`]).
 //!
 //! Where logs tell which operations begin where, nothing has to be guessed: what begins one begins
 //! a message, and what follows until the next one begins is of that message, however long it takes
@@ -18,8 +20,18 @@ use crate::streams::multiplexed::units::Units;
 use crate::streams::streaming::Inside;
 use crate::tuning::{MAX_CONTROL_BYTES, MAX_CONTROL_DELAY_NS, MIN_PIECE_BYTES};
 
-/// Merges messages of one direction, in order, where at most `gap` nanoseconds lie between them at
-/// the sender (at the receiver, where the sender was not traced) and the other direction had no
+/// How long a message may pause within.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pauses {
+    /// Maximum time between its parts, in nanoseconds.
+    pub(crate) usual: i64,
+    /// The same behind a large part that answers something, where neither side did anything else
+    /// meanwhile: its sender makes the rest.
+    pub(crate) stalled: i64,
+}
+
+/// Merges messages of one direction, in order, where at most the time of `pauses` lies between them
+/// at the sender (at the receiver, where the sender was not traced) and the other direction had no
 /// turn: none of its receives at the sender, whose times are `at_sender`, and none of its sends at
 /// the receiver, whose times are `at_receiver`. All are in order and gone through once, so that no
 /// more of them need be in memory than one. Where the sides need not take turns, `border` says
@@ -29,7 +41,7 @@ use crate::tuning::{MAX_CONTROL_BYTES, MAX_CONTROL_DELAY_NS, MIN_PIECE_BYTES};
 pub(crate) fn merge<'a, P, S, R>(
     parts: P,
     (at_sender, at_receiver): (S, R),
-    gap: i64,
+    pauses: Pauses,
     border: Option<Border<'a>>,
     inside: Inside<'a>,
     one_clock: bool,
@@ -46,7 +58,7 @@ where
         latest: None,
         at_sender: Turns::of(at_sender),
         at_receiver: Turns::of(at_receiver),
-        gap,
+        pauses,
         border,
         inside,
         one_clock,
@@ -65,7 +77,7 @@ pub(crate) struct Merge<'a, P, S: Iterator<Item = i64>, R: Iterator<Item = i64>>
     latest: Option<FlowMessage>,
     at_sender: Turns<S>,
     at_receiver: Turns<R>,
-    gap: i64,
+    pauses: Pauses,
     border: Option<Border<'a>>,
     inside: Inside<'a>,
     one_clock: bool,
@@ -188,8 +200,18 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<'_, P, S, R> {
                 return false;
             }
         }
-        distance.is_some_and(|distance| distance <= self.gap)
+        distance.is_some_and(|distance| distance <= self.most(next))
             && !(next.elsewhere && self.is_control(last))
+    }
+
+    /// Maximum time between the latest part and the next one, if they are of one message.
+    fn most(&self, next: &FlowMessage) -> i64 {
+        let is_large = self.latest.is_some_and(|latest| latest.bytes >= MIN_PIECE_BYTES);
+        let is_answer = self.at_sender.before.is_some();
+        match is_large && is_answer && !next.elsewhere && !next.acted {
+            true => self.pauses.stalled,
+            false => self.pauses.usual,
+        }
     }
 
     /// Whether a message that is over before its sender turned to something else is the
@@ -249,7 +271,8 @@ mod tests {
         S: Iterator<Item = i64>,
         R: Iterator<Item = i64>,
     {
-        super::merge(parts, (at_sender, at_receiver), gap, border, Inside::of(&[], 0), true, 0)
+        let pauses = Pauses { usual: gap, stalled: gap };
+        super::merge(parts, (at_sender, at_receiver), pauses, border, Inside::of(&[], 0), true, 0)
     }
 
     /// Both directions of one flow.
@@ -350,8 +373,32 @@ mod tests {
         // By clocks that are apart nothing can be said of who was behind.
         let none = || std::iter::empty();
         let parts = [body(0, 500), body(300, 550)].into_iter();
-        let apart = super::merge(parts, (none(), none()), 100, None, Inside::of(&[], 0), false, 0);
+        let pauses = Pauses { usual: 100, stalled: 100 };
+        let inside = Inside::of(&[], 0);
+        let apart = super::merge(parts, (none(), none()), pauses, None, inside, false, 0);
         assert_eq!(apart.map(|part| part.parts).collect::<Vec<_>>(), [1, 1]);
+    }
+
+    #[test]
+    fn a_large_answer_may_stall_where_neither_side_does_anything_else() {
+        let piece = |at, bytes| FlowMessage { bytes, ..part(at, at + 1) };
+        let pieces = |turn: Option<i64>, first: u64, second: FlowMessage| {
+            let (parts, none) = (vec![piece(10, first), second], std::iter::empty());
+            let pauses = Pauses { usual: 100, stalled: 1_000 };
+            let inside = Inside::of(&[], 0);
+            let turns = (turn.into_iter(), none);
+            let merged = super::merge(parts.into_iter(), turns, pauses, None, inside, true, 0);
+            merged.map(|part| part.parts).collect::<Vec<_>>()
+        };
+        let asked = Some(5);
+        assert_eq!(pieces(asked, MIN_PIECE_BYTES, piece(900, 1)), [2]);
+        assert_eq!(pieces(asked, MIN_PIECE_BYTES, piece(1_200, 1)), [1, 1], "too long");
+        assert_eq!(pieces(asked, 40, piece(900, 1)), [1, 1], "no body");
+        assert_eq!(pieces(None, MIN_PIECE_BYTES, piece(900, 1)), [1, 1], "nobody asked");
+        for (elsewhere, acted) in [(true, false), (false, true)] {
+            let next = FlowMessage { elsewhere, acted, ..piece(900, 1) };
+            assert_eq!(pieces(asked, MIN_PIECE_BYTES, next), [1, 1]);
+        }
     }
 
     #[test]

@@ -19,15 +19,16 @@ use crate::reconciliation::{Reconciliation, add};
 use crate::rows::row::Row;
 use crate::rows::row_sink::RowSink;
 use crate::sockets::socket::Socket;
-use crate::streams::fat::{self, Border};
+use crate::streams::fat::{self, Border, Pauses};
 use crate::streams::greeting::Greeting;
+use crate::streams::inner_gap;
 use crate::streams::matching::Parts;
 use crate::streams::multiplexed::judge::{self, Multiplexed};
 use crate::streams::multiplexed::units::{Cut, Units};
 use crate::streams::streaming::{self, Exchange, Inside};
 use crate::streams::unanswered;
 use crate::streams::ways::{ManyWays, Owners, SortingWays, Ways};
-use crate::tuning::MIN_BODY_CALL_BYTES;
+use crate::tuning::{MIN_BODY_CALL_BYTES, STALL_FACTOR};
 
 /// What matching needs to know of all connections.
 pub(crate) struct StreamMatcher<'a> {
@@ -127,6 +128,8 @@ struct Treatment<'a> {
     multiplexed: Option<&'a Multiplexed>,
     /// Where bodies went both ways at once.
     exchanges: Vec<Exchange>,
+    /// Maximum time between the parts of a message, in nanoseconds.
+    gap: i64,
 }
 
 /// One connection, being matched.
@@ -171,8 +174,9 @@ impl Matching<'_> {
         counts.multiplexed += u64::from(multiplexed.is_some());
         let exchanges =
             if is_known || multiplexed.is_some() { Vec::new() } else { self.exchanges(ways) };
-        let treatment =
-            Treatment { internal, opens, operations, multiplexed: multiplexed.as_ref(), exchanges };
+        let gap = if multiplexed.is_some() { self.gap() } else { self.inner_gap(ways) };
+        let multiplexed = multiplexed.as_ref();
+        let treatment = Treatment { internal, opens, operations, multiplexed, exchanges, gap };
         for direction in 0..2 {
             self.direction(ways, direction, &treatment, counts, samples, rows)?;
         }
@@ -226,7 +230,10 @@ impl Matching<'_> {
             bytes += part.bytes;
             self.sample(part, samples);
         });
-        let gap = self.gap();
+        let gap = treatment.gap;
+        // What the accepting side sends answers something.
+        let factor = if direction == 1 { STALL_FACTOR } else { 1 };
+        let pauses = Pauses { usual: gap, stalled: gap.max(self.gap().saturating_mul(factor)) };
         let operations = if treatment.operations { self.operations(ways, direction) } else { 0 };
         let is_unanswered = treatment.multiplexed.is_none()
             && operations == 0
@@ -243,7 +250,7 @@ impl Matching<'_> {
         let merged = fat::merge(
             seen,
             (receives_back, sends_back),
-            gap,
+            pauses,
             border,
             inside,
             self.has_one_clock(),
@@ -326,12 +333,25 @@ impl Matching<'_> {
         is_judged.then(|| judge::judge(self.parts(ways, 0), self.parts(ways, 1), end)).flatten()
     }
 
+    /// Maximum time between the parts of a message, in nanoseconds, as the connection itself tells.
+    /// Where no thread did anything else, nobody but one asks, and it is not looked at any further.
+    fn inner_gap(&self, ways: &impl Ways) -> i64 {
+        let tallies = [0, 1, 2, 3].map(|way| ways.tally(way));
+        let is_whole = tallies.iter().all(|tally| !tally.forgotten);
+        let is_judged = is_whole && tallies.iter().any(|tally| tally.elsewhere);
+        let end = usize::from(self.connection.connecting == NONE);
+        match is_judged {
+            true => inner_gap::learn(self.parts(ways, 0), self.parts(ways, 1), end, self.gap()),
+            false => self.gap(),
+        }
+    }
+
     /// Number of operations that begin in one direction, as the logs of both ends tell.
     fn operations(&self, ways: &impl Ways, direction: usize) -> u64 {
         self.parts(ways, direction).filter(FlowMessage::begins_operation).count() as u64
     }
 
-    /// Maximum time between the parts of a message, in nanoseconds.
+    /// Maximum time between the parts of a message, in nanoseconds, unless the connection tells.
     fn gap(&self) -> i64 {
         i64::try_from(self.matcher.options.fat_gap.as_nanos()).unwrap_or(i64::MAX)
     }

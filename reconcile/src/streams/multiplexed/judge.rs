@@ -17,10 +17,9 @@
 //! On a connection with few turns the change in many of them is hardly known. Where messages have
 //! few sizes, these tell more ([`acknowledged`]).
 
-use std::iter::Peekable;
-
 use crate::calls::FlowMessage;
 use crate::streams::border::IsBorder;
+use crate::streams::in_order::InOrder;
 use crate::streams::multiplexed::acknowledged;
 use crate::streams::multiplexed::pipelined::{self, Turns};
 use crate::streams::multiplexed::units::Units;
@@ -66,19 +65,13 @@ pub(crate) fn judge(
     back: impl Iterator<Item = FlowMessage>,
     end: usize,
 ) -> Option<Multiplexed> {
-    let at = |direction: usize, part: &FlowMessage| {
-        let seen = if direction == end { part.sent } else { part.received };
-        seen.map(|seen| if direction == end { seen.first } else { seen.last })
-    };
-    let there = there.filter_map(|part| Some((at(0, &part)?, part)));
-    let back = back.filter_map(|part| Some((at(1, &part)?, part)));
     let (mut of_pieces, mut of_parts) = (Balance::default(), Balance::default());
     let mut crossings = Crossings::default();
     let mut turns: [Turns; 2] = Default::default();
     let mut is_sampled = [true; 2];
     let mut last: [Option<FlowMessage>; 2] = [None; 2];
     let mut former = 1;
-    for (direction, part) in (InOrder { there: there.peekable(), back: back.peekable() }) {
+    for (direction, part) in InOrder::new(there, back, end) {
         let is_turn = direction != former;
         let is_new = is_turn || last[direction].is_none_or(|last| is_border(&last, &part));
         if is_turn && direction == 0 {
@@ -156,27 +149,6 @@ impl Crossings {
             && self.turns * TURNS_A_CROSSING >= turns
             && is_small(0)
             && is_small(1)
-    }
-}
-
-/// The parts of both directions in the order of time.
-struct InOrder<A: Iterator, B: Iterator> {
-    there: Peekable<A>,
-    back: Peekable<B>,
-}
-
-impl<A: Iterator<Item = (i64, FlowMessage)>, B: Iterator<Item = (i64, FlowMessage)>> Iterator
-    for InOrder<A, B>
-{
-    type Item = (usize, FlowMessage);
-
-    fn next(&mut self) -> Option<(usize, FlowMessage)> {
-        let is_back = match (self.there.peek(), self.back.peek()) {
-            (Some((there, _)), Some((back, _))) => back < there,
-            (there, _) => there.is_none(),
-        };
-        let (_, part) = if is_back { self.back.next() } else { self.there.next() }?;
-        Some((usize::from(is_back), part))
     }
 }
 

@@ -1,0 +1,158 @@
+//! How long a connection's messages pause within, learned from the connection.
+//!
+//! Two parts that one side sends without a turn of the other may be one message with a pause in it,
+//! or the end of one call and the beginning of the next: where both sides ask on one connection, an
+//! answer is followed by a request of the same side. A fixed time cannot tell them apart. The calls
+//! can: between two such borders there are as many messages one way as the other, however many
+//! calls there are. Pieces of one message break that. So the shortest time is taken for which,
+//! between longer pauses, the sides are even nearly everywhere.
+//!
+//! Heads and bodies that come apart in both directions look like calls of alternating sides. There
+//! each border has one call before the next, so several must have more.
+
+use crate::calls::FlowMessage;
+use crate::streams::in_order::InOrder;
+use crate::tuning::{
+    BORDERS_A_LONG_STRETCH, BORDERS_AN_UNEVEN_STRETCH, INNER_GAPS_NS, MIN_INNER_BORDERS,
+};
+
+/// Maximum pause within the messages of a connection with these parts, there and back, in
+/// nanoseconds, as the end number `end` sees them: the one that connected (0) or accepted (1).
+/// `most` where the connection does not tell.
+pub(crate) fn learn(
+    there: impl Iterator<Item = FlowMessage>,
+    back: impl Iterator<Item = FlowMessage>,
+    end: usize,
+    most: i64,
+) -> i64 {
+    let mut stretches = INNER_GAPS_NS.map(Stretches::longer_than);
+    let mut last: [Option<FlowMessage>; 2] = [None; 2];
+    let mut former = None;
+    for (direction, part) in InOrder::new(there, back, end) {
+        let is_turn = former != Some(direction);
+        let pause = last[direction].filter(|_| !is_turn).map(|last| pause(&last, &part));
+        for stretches in &mut stretches {
+            stretches.add(direction, pause, most);
+        }
+        (last[direction], former) = (Some(part), Some(direction));
+    }
+    let learned = stretches.iter().find(|stretches| stretches.gap < most && stretches.are_calls());
+    learned.map_or(most, |stretches| stretches.gap)
+}
+
+/// Time between two parts where they were sent; where that was not seen, where they were received.
+fn pause(last: &FlowMessage, next: &FlowMessage) -> i64 {
+    let between = |[last, next]: [Option<crate::calls::CallSpan>; 2]| {
+        Some(next?.first.saturating_sub(last?.last))
+    };
+    between([last.sent, next.sent])
+        .or_else(|| between([last.received, next.received]))
+        .unwrap_or(i64::MAX)
+}
+
+/// The stretches between pauses that are longer than a time.
+#[derive(Clone, Copy, Debug)]
+struct Stretches {
+    gap: i64,
+    /// Messages of the present one, there and back.
+    messages: [u64; 2],
+    /// How many there were, how many of them even, and how many with several calls.
+    all: u64,
+    even: u64,
+    long: u64,
+}
+
+impl Stretches {
+    fn longer_than(gap: i64) -> Stretches {
+        Stretches { gap, messages: [0; 2], all: 0, even: 0, long: 0 }
+    }
+
+    /// Adds a part, behind a `pause` unless the other side had its turn. A pause longer than `most`
+    /// parts messages anyway, and shows nothing.
+    fn add(&mut self, direction: usize, pause: Option<i64>, most: i64) {
+        match pause {
+            Some(pause) if pause <= self.gap => return,
+            Some(pause) if pause <= most => self.end(),
+            Some(_) => self.messages = [0; 2],
+            None => {}
+        }
+        self.messages[direction] += 1;
+    }
+
+    fn end(&mut self) {
+        let [there, back] = std::mem::take(&mut self.messages);
+        self.all += 1;
+        self.even += u64::from(there == back);
+        self.long += u64::from(there == back && there > 1);
+    }
+
+    /// Whether what is between the pauses are calls.
+    fn are_calls(&self) -> bool {
+        self.all >= MIN_INNER_BORDERS
+            && (self.all - self.even) * BORDERS_AN_UNEVEN_STRETCH <= self.all
+            && self.long * BORDERS_A_LONG_STRETCH >= self.all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::CallSpan;
+
+    const MS: i64 = 1_000_000;
+
+    /// What is learned of parts that are sent one after the other, `>` there and `<` back; a digit
+    /// is a pause of as many tens of milliseconds, and without one it is a tenth of one.
+    fn learned(talk: &str) -> i64 {
+        let (mut at, mut sides) = (0, [Vec::new(), Vec::new()]);
+        for letter in talk.chars() {
+            let Some(side) = "><".find(letter) else {
+                at += i64::from(letter.to_digit(10).unwrap_or(0)) * 10 * MS;
+                continue;
+            };
+            at += MS / 10;
+            let seen = Some(CallSpan::once(at, side as u32, 1));
+            sides[side].push(FlowMessage {
+                sent: seen,
+                received: seen,
+                bytes: 40,
+                parts: 1,
+                elsewhere: true,
+                acted: true,
+                begins: [false; 2],
+            });
+        }
+        let [there, back] = sides;
+        let ends =
+            [0, 1].map(|end| learn(there.iter().copied(), back.iter().copied(), end, 100 * MS));
+        assert_eq!(ends[0], ends[1]);
+        ends[0]
+    }
+
+    #[test]
+    fn peers_that_both_ask_pause_between_calls_only() {
+        let calls = "><5><3<>4<>6><2<>5><7><4><5<>3<>3><6<>4<>5".repeat(6);
+        assert_eq!(learned(&calls), INNER_GAPS_NS[0]);
+        // Several at a time, and a head in front of each body.
+        assert_eq!(learned(&">><<5>><<3<<<>>>4<>6><2<>5".repeat(9)), INNER_GAPS_NS[0].max(MS / 4));
+    }
+
+    #[test]
+    fn bodies_in_pieces_with_stalls_are_one_message() {
+        for talk in ["><4<4<6<3", "><<4<<5<", ">5>5><5<5<6", "><5<5"] {
+            assert_eq!(learned(&talk.repeat(20)), 100 * MS, "{talk}");
+        }
+        // Both sides in two pieces each: calls of alternating sides look the same.
+        assert_eq!(learned(&">5><5<5".repeat(40)), 100 * MS);
+        assert_eq!(learned(&">5".repeat(99)), 100 * MS, "nobody answers");
+        assert_eq!(learned("><5><3<>4<>6"), 100 * MS, "too few to tell");
+    }
+
+    #[test]
+    fn stalls_of_peers_are_shorter_than_their_pauses() {
+        // Answers in two pieces, 10 ms apart, and calls that are 50 ms apart.
+        let talk = "><1<5><1<5<>1>5<>1>5><1<5".repeat(9);
+        let learned = learned(&talk);
+        assert!((10 * MS..50 * MS).contains(&learned), "{learned}");
+    }
+}
