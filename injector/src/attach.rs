@@ -157,8 +157,15 @@ fn attach_now(
     }
     // All that takes long is done while the process still runs.
     let mut parts = Vec::new();
-    for file in loaded(process, &memory, &facts)? {
-        if let Some(injection) = prepare.prepare(&file.target).map_err(Error::Prepare)? {
+    let files = loaded(process, &memory, &facts)?;
+    if let Some(unsuited) = files::unsuited(&files, &memory)? {
+        return Err(Error::left(process, Left::Unsuited(unsuited)));
+    }
+    for file in files {
+        let prepared = prepare
+            .prepare(&file.target)
+            .or_else(|reason| Err(Error::left(process, Error::of_preparation(reason)?)));
+        if let Some(injection) = prepared? {
             crate::changes::check(&injection.blob)?;
             parts.push(Part { file, injection });
         }

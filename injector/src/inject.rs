@@ -121,8 +121,10 @@ fn look(
     let unreadable = Error::Unreadable { process, file: "the program's headers" };
     let Some(headers) = facts::headers(&bytes) else { return Err(unreadable) };
     let target = target(process, bias, &headers);
-    let Some(injection) = prepare.prepare(&target).map_err(Error::Prepare)? else {
-        return Ok(Err(Left::Unwanted));
+    let injection = match prepare.prepare(&target) {
+        Ok(Some(injection)) => injection,
+        Ok(None) => return Ok(Err(Left::Unwanted)),
+        Err(reason) => return Error::of_preparation(reason).map(Err),
     };
     check(&injection.blob)?;
     let regions = memory.regions()?;

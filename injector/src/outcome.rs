@@ -6,6 +6,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use patching::Unsuited;
+
 use crate::blob::{Placed, Reason};
 
 /// What came of an exec.
@@ -46,6 +48,8 @@ pub enum Left {
     Secure,
     /// `Prepare` wants nothing in it.
     Unwanted,
+    /// The program would not go on as without it.
+    Unsuited(Unsuited),
     /// The program executed no other one: it failed to, ended, or did not come to it in time.
     NoExec,
     /// The program has 32-bit code.
@@ -111,6 +115,7 @@ impl fmt::Display for Left {
             Left::Unwanted => {
                 f.write_str("it has no place that makes system calls of those that are recorded")
             }
+            Left::Unsuited(why) => write!(f, "{why}"),
             Left::NoExec => f.write_str("no other program was executed"),
             Left::NotX86_64 => f.write_str("the program has 32-bit code"),
             Left::NoFsgsbase => f.write_str(
@@ -355,6 +360,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// What came of a preparation that failed: the program is left as it is if it does not bear
+    /// what was to be put into it.
+    pub(crate) fn of_preparation(reason: Reason) -> Result<Left, Error> {
+        match reason.downcast_ref() {
+            Some(patching::Error::Unsuited(unsuited)) => Ok(Left::Unsuited(*unsuited)),
+            _ => Err(Error::Prepare(reason)),
+        }
+    }
+
     /// A process that runs is left as it is.
     pub(crate) fn left(process: u32, why: Left) -> Error {
         Error::NotAttached { process, why }

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::unsuited::Unsuited;
+
 /// Why an image has no patches.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -12,6 +14,9 @@ pub enum Error {
     /// A kind of program that is not patched.
     #[error("not a program for x86-64 with 64-bit addresses")]
     Machine,
+    /// A program that does not bear what patches lead to.
+    #[error("{0}")]
+    Unsuited(Unsuited),
     /// A displaced instruction means a place that cannot be reached from where the stubs are to be.
     #[error(
         "the stubs at {stubs:#x} are too far from the system call at {site:#x}: they must be \

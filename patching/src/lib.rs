@@ -15,9 +15,11 @@ mod plan;
 #[cfg(test)]
 mod plan_tests;
 mod ready;
+mod runtimes;
 mod sites;
 mod stubs;
 mod tuning;
+mod unsuited;
 mod windows;
 
 pub use error::Error;
@@ -27,5 +29,7 @@ pub use image::{Head, Image, Load};
 pub use kind::{Kind, Reason};
 pub use numbers::{Numbers, is_wanted};
 pub use plan::{Runtime, Site, Survey, survey};
+pub use runtimes::{unsuited_by_library, unsuited_by_texts};
 pub use stubs::{Entries, Patch, Patches, assemble};
+pub use unsuited::Unsuited;
 pub use windows::Window;

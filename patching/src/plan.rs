@@ -10,6 +10,7 @@ use crate::image::{Image, Load};
 use crate::kind::{Kind, Reason};
 use crate::numbers::Numbers;
 use crate::ready;
+use crate::runtimes::unsuited;
 use crate::sites::go::{GoPlace, place, syscall6_begin};
 use crate::sites::reached::Reached;
 use crate::sites::{Found, Sites, find, number};
@@ -91,6 +92,9 @@ impl Survey {
 ///
 /// None so far: what can't be patched is left, with its reason.
 pub fn survey(image: &Image<'_>) -> Result<Survey, Error> {
+    if let Some(unsuited) = unsuited(image) {
+        return Err(Error::Unsuited(unsuited));
+    }
     let Sites { found, uncertain } = find(image);
     let runtimes: Vec<_> = found.iter().map(|site| runtime(image, site)).collect();
     // Where all is Go's, sites are known by their bytes, and nothing jumps between these.

@@ -1,12 +1,17 @@
 //! Files of code that a process has mapped and that make system calls: its program, and its libc.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
+
+use patching::{Unsuited, unsuited_by_library, unsuited_by_texts};
 
 use crate::blob::Target;
 use crate::facts::{self, HEADER_BYTES, Headers, Told};
 use crate::maps::{self, Extent, PAGE, Region};
 use crate::memory::Memory;
 use crate::outcome::{Error, Left};
+use crate::regular;
+use crate::tuning::CODE_BYTES;
 
 /// File of code as it lies in a process.
 #[derive(Clone, Debug)]
@@ -38,6 +43,27 @@ pub(crate) fn find(process: u32, memory: &Memory, told: &Told) -> Result<Vec<Cod
         files.push(file);
     }
     Ok(files)
+}
+
+/// Why a program that loads libraries does not bear another one, if there is a reason: by what it
+/// has loaded, or by its own file, the first of `files`. Of other programs, whoever prepares an
+/// injection knows.
+pub(crate) fn unsuited(files: &[CodeFile], memory: &Memory) -> Result<Option<Unsuited>, Error> {
+    let Some(program) = files.first().filter(|file| file.target.interpreted) else {
+        return Ok(None);
+    };
+    let maps = memory.maps()?;
+    let mut loaded = maps::files(&maps).filter_map(|file| {
+        file.path.file_name().and_then(|name| name.to_str()).and_then(unsuited_by_library)
+    });
+    if let Some(unsuited) = loaded.next() {
+        return Ok(Some(unsuited));
+    }
+    // What cannot be read tells nothing.
+    let mut bytes = Vec::new();
+    let read = regular::open(&program.target.executable)
+        .and_then(|file| file.take(CODE_BYTES).read_to_end(&mut bytes));
+    Ok(read.ok().and_then(|_| unsuited_by_texts(&bytes)))
 }
 
 /// Whether all code of a file is executable where the file is said to lie.

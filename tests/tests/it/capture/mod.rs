@@ -47,3 +47,4 @@ mod stack;
 mod switches;
 mod tasks;
 mod time;
+mod unsuited;

@@ -1,0 +1,45 @@
+//! Static programs that a library must not be put into run as without it, and it is told why they
+//! are not seen.
+
+use std::process::{Command, Output};
+
+use end_to_end::capture::{Recording, program, successful};
+use end_to_end::{repository, sockcap};
+
+/// Compiles a program of the folder statically, records it, and returns what it and the recorder
+/// said. It must end well.
+fn recorded(name: &str, libraries: &[&str], arguments: &[&str]) -> (String, String) {
+    let recording = Recording::new();
+    let binary = recording.file(name);
+    let mut compiler = Command::new(program("gcc"));
+    compiler.args(["-O1", "-static", "-pthread", "-Wall", "-o"]).arg(&binary);
+    compiler.arg(repository().join(format!("tests/programs/{name}.c"))).args(libraries);
+    successful(&mut compiler);
+    let alone = successful(Command::new(&binary).args(arguments));
+    let mut command = Command::new(sockcap());
+    command.args(["record", "--inject", "-d"]).arg(recording.data()).arg("--");
+    let Output { status, stdout, stderr } = command
+        .args(["sh", "-c", "\"$0\" \"$@\"; exit $?"])
+        .arg(&binary)
+        .args(arguments)
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    let (said, told) = (text(stdout), text(stderr));
+    assert!(status.success(), "{status}: {said} {told}");
+    assert_eq!(said, alone);
+    (said, told)
+}
+
+#[test]
+fn a_program_that_sets_the_gs_base_is_left_alone() {
+    let (_, told) = recorded("sets_gs", &[], &[]);
+    assert!(told.contains("sets_gs is not seen: it sets the GS register"), "{told}");
+}
+
+#[test]
+fn a_program_whose_collector_stops_threads_is_left_alone() {
+    let (_, told) = recorded("collected", &["-lgc"], &[]);
+    let why = "collected is not seen: its garbage collector (Boehm's) stops threads by signals";
+    assert!(told.contains(why), "{told}");
+}
