@@ -6,6 +6,7 @@ pub(crate) mod checksum;
 pub(crate) mod clock;
 pub(crate) mod environment;
 mod filter;
+pub(crate) mod handed_filters;
 pub(crate) mod identity;
 #[cfg(feature = "injected")]
 pub(crate) mod mapped;

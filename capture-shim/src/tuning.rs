@@ -207,6 +207,10 @@ pub(crate) const PROGRAM_HEAD_BYTES: usize = 4096;
 /// Chosen, not measured.
 pub(crate) const MAX_FILTERS: usize = 16;
 
+/// Maximum number of instructions of all filters that are handed on to another program. Their text
+/// is nearly as long as the kernel lets a variable be (128 KiB).
+pub(crate) const MAX_HANDED_INSTRUCTIONS: usize = 8000;
+
 /// Maximum number of ports in `SOCKCAP_PORTS`. Chosen, not measured.
 pub(crate) const MAX_PORTS: usize = 64;
 

@@ -19,7 +19,7 @@ pub(crate) fn look(process: u32, path: &Path) -> Result<(), Left> {
     let mut path = path.to_owned();
     for _ in 0..INTERPRETERS {
         let Some(file) = open(process, &path) else { return Ok(()) };
-        if let Some(right) = right(&file) {
+        if let Some(right) = right(process, &file) {
             return Err(Left::GainsRights { path, right });
         }
         let Some(interpreter) = interpreter(&file) else { return Ok(()) };
@@ -28,11 +28,19 @@ pub(crate) fn look(process: u32, path: &Path) -> Result<(), Left> {
     Ok(())
 }
 
-/// Opens a file without reading it, below the root that a process has.
+/// Opens a file without reading it, below the root that a process has, or by a descriptor that it
+/// has.
 fn open(process: u32, path: &Path) -> Option<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let folder =
         |name: &str| rustix::fs::open(format!("/proc/{process}/{name}"), flags, Mode::empty()).ok();
+    if let Some((number, rest)) = of_descriptor(process, path) {
+        let opened = folder(&format!("fd/{number}"))?;
+        if rest.as_os_str().is_empty() {
+            return Some(opened);
+        }
+        return rustix::fs::openat(opened, rest, flags, Mode::empty()).ok();
+    }
     if path.is_absolute() {
         let root = folder("root")?;
         rustix::fs::openat2(root, path, flags, Mode::empty(), ResolveFlags::IN_ROOT).ok()
@@ -41,26 +49,64 @@ fn open(process: u32, path: &Path) -> Option<OwnedFd> {
     }
 }
 
+/// Number of the descriptor by which a process names a file, and the path below that.
+fn of_descriptor(process: u32, path: &Path) -> Option<(u32, &Path)> {
+    let own = format!("/proc/{process}/fd");
+    let below = ["/proc/self/fd", "/proc/thread-self/fd", "/dev/fd", &own];
+    let rest = below.iter().find_map(|folder| path.strip_prefix(folder).ok())?;
+    let mut parts = rest.components();
+    let number = parts.next()?.as_os_str().to_str()?.parse().ok()?;
+    Some((number, parts.as_path()))
+}
+
+/// Path for people of a program that a process names by a descriptor.
+pub(crate) fn plain_name(process: u32, path: PathBuf) -> PathBuf {
+    match of_descriptor(process, &path) {
+        Some((number, rest)) => {
+            let opened = std::fs::read_link(format!("/proc/{process}/fd/{number}"));
+            opened.map_or(path.clone(), |opened| {
+                if rest.as_os_str().is_empty() { opened } else { opened.join(rest) }
+            })
+        }
+        None => path,
+    }
+}
+
 /// Path by which a file that is opened without rights can be named.
 fn own_name(file: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// Right that the file gives.
-fn right(file: &OwnedFd) -> Option<Right> {
-    const SET_USER: u32 = 0o4000;
-    const SET_GROUP: u32 = 0o2000;
-    let mode = rustix::fs::fstat(file).ok()?.st_mode;
-    if mode & SET_USER != 0 {
-        return Some(Right::SetUser);
-    }
-    if mode & SET_GROUP != 0 {
-        return Some(Right::SetGroup);
+/// Right that the file gives, and that the process does not have.
+fn right(process: u32, file: &OwnedFd) -> Option<Right> {
+    let about = rustix::fs::fstat(file).ok()?;
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    if let Some(right) = of_mode(about.st_mode, [about.st_uid, about.st_gid], &status) {
+        return Some(right);
     }
     // As many bytes as the kernel's structure has.
     let mut value = [0u8; 24];
     let length = rustix::fs::getxattr(own_name(file), "security.capability", &mut value[..]);
     length.is_ok_and(|length| length > 0).then_some(Right::Capabilities)
+}
+
+/// Right that a file of this mode, user and group gives to a process with this text of `status`.
+/// Root loses nothing in a program that is to run as root.
+fn of_mode(mode: u32, [user, group]: [u32; 2], status: &str) -> Option<Right> {
+    const SET_USER: u32 = 0o4000;
+    const SET_GROUP: u32 = 0o2000;
+    // The real, the effective, the saved one, and that for files.
+    let is_throughout = |name: &str, id: u32| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.is_some_and(|ids| {
+            ids.split_ascii_whitespace().all(|word| word.parse() == Ok(id))
+                && !ids.trim_ascii().is_empty()
+        })
+    };
+    if mode & SET_USER != 0 && !is_throughout("Uid:", user) {
+        return Some(Right::SetUser);
+    }
+    (mode & SET_GROUP != 0 && !is_throughout("Gid:", group)).then_some(Right::SetGroup)
 }
 
 /// Interpreter that the first line of a script names.
@@ -84,6 +130,11 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
+    /// Gives a file to another user and group, which only root can.
+    fn give_away(file: &Path) -> bool {
+        std::os::unix::fs::chown(file, Some(12345), Some(12345)).is_ok()
+    }
+
     #[test]
     fn bits_of_the_file_and_of_a_scripts_interpreter_are_seen() {
         let own = std::process::id();
@@ -92,15 +143,53 @@ mod tests {
         let script = folder.path().join("script");
         fs::write(&program, "x").unwrap();
         fs::write(&script, format!("#! {} -x\n", program.display())).unwrap();
+        let is_given = give_away(&program);
         for (mode, expected) in
             [(0o755, None), (0o4755, Some(Right::SetUser)), (0o2755, Some(Right::SetGroup))]
         {
             fs::set_permissions(&program, fs::Permissions::from_mode(mode)).unwrap();
             let expected = expected
+                .filter(|_| is_given)
                 .map_or(Ok(()), |right| Err(Left::GainsRights { path: program.clone(), right }));
             assert_eq!(look(own, &program), expected, "{mode:o}");
             assert_eq!(look(own, &script), expected, "{mode:o}, by a script");
         }
+    }
+
+    #[test]
+    fn who_has_the_rights_already_gains_none() {
+        let status = "Name:\tx\nUid:\t0\t0\t0\t0\nGid:\t5\t5\t7\t5\n";
+        let of = |mode, user, group| of_mode(mode, [user, group], status);
+        assert_eq!(of(0o4755, 0, 5), None);
+        assert_eq!(of(0o4755, 1000, 5), Some(Right::SetUser));
+        assert_eq!(of(0o2755, 0, 5), Some(Right::SetGroup), "it was another group before");
+        assert_eq!(of_mode(0o4755, [0, 0], ""), Some(Right::SetUser), "nobody knows");
+    }
+
+    #[test]
+    fn a_file_that_is_named_by_a_descriptor_is_that_of_the_process() {
+        let own = std::process::id();
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("program");
+        fs::write(&program, "x").unwrap();
+        let is_given = give_away(&program);
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
+        let opened = fs::File::open(&program).unwrap();
+        let below = fs::File::open(folder.path()).unwrap();
+        let names = [
+            format!("/proc/self/fd/{}", opened.as_raw_fd()),
+            format!("/dev/fd/{}", opened.as_raw_fd()),
+            format!("/proc/{own}/fd/{}", opened.as_raw_fd()),
+            format!("/proc/self/fd/{}/program", below.as_raw_fd()),
+        ];
+        for name in names.map(PathBuf::from) {
+            let gains = Left::GainsRights { path: name.clone(), right: Right::SetUser };
+            assert_eq!(look(own, &name), if is_given { Err(gains) } else { Ok(()) });
+            assert_eq!(plain_name(own, name), program);
+        }
+        fs::remove_file(&program).unwrap();
+        let name = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()));
+        assert_eq!(look(own, &name).is_err(), is_given, "it is deleted, and has its rights");
     }
 
     #[test]

@@ -154,8 +154,10 @@ pub mod unseen {
     pub const LIBRARY: u16 = 5;
     /// The program is written in Go and calls the kernel past libc, so that little of it is seen.
     pub const GO: u16 = 6;
+    /// A filter for system calls (seccomp), which the program inherits, forbids it to make a log.
+    pub const FILTER: u16 = 7;
     /// Name of each cause on screen.
-    pub const NAMES: [&str; 7] = [
+    pub const NAMES: [&str; 8] = [
         "",
         "statically linked",
         "has the rights of another user or capabilities",
@@ -163,6 +165,7 @@ pub mod unseen {
         "its user may not write to the data directory",
         "libsockcap.so cannot be opened where it runs",
         "written in Go, which calls the kernel past libc",
+        "a filter for system calls (seccomp) forbids it to make a log",
     ];
 }
 
@@ -193,7 +196,7 @@ pub mod head {
 
 /// Causes for which a record is not written, as indices of [`FileHeader::lost`].
 pub mod lost {
-    /// The disk is full, or the file may not grow.
+    /// The disk is full, or the user's quota of it is.
     pub const NO_SPACE: usize = 0;
     /// The log's limit (`SOCKCAP_MAX_BYTES`) is reached.
     pub const LIMIT: usize = 1;
@@ -205,6 +208,8 @@ pub mod lost {
     pub const DESCRIPTOR: usize = 4;
     /// There was no descriptor or no memory left for growing the log; it grew later, if there was.
     pub const SHORTAGE: usize = 5;
+    /// The process may write no larger files (`ulimit -f`, `RLIMIT_FSIZE`).
+    pub const FILE_SIZE: usize = 6;
     /// Number of causes that a header has room for.
     pub const CAUSES: usize = 8;
     /// Name of each cause on screen.
@@ -215,7 +220,7 @@ pub mod lost {
         "writer busy",
         "descriptor too large",
         "no descriptor or memory",
-        "",
+        "the limit on the size of files (ulimit -f)",
         "",
     ];
 }
@@ -389,6 +394,8 @@ pub mod kind {
     pub const READY: u8 = 35;
     /// A goroutine was started.
     pub const STARTED: u8 = 36;
+    /// Number of bytes that had gone over a stream in one direction, as the kernel counts them.
+    pub const COUNTED: u8 = 37;
     /// A record that its writer began and did not finish; only its length is known.
     pub const RESERVED: u8 = 255;
 }

@@ -5,9 +5,10 @@ use core::ffi::{c_char, c_int};
 use crate::c_library::{functions, objects};
 use crate::descriptors::table;
 use crate::flows::watch;
-use crate::hooks::processes;
+use crate::hooks::{processes, unseen};
 use crate::log::{leavings, positions, recycle};
-use crate::platform::{arguments, clock, test_clock};
+use crate::platform::handed_filters::{self, FILTERS};
+use crate::platform::{arguments, clock, environment, permitted, test_clock};
 use crate::state::{self, inherit, lineage, options, settings};
 
 /// Entry by which the dynamic linker calls the constructor.
@@ -28,10 +29,26 @@ fn is_second_copy() -> bool {
     !cfg!(feature = "injected") && !objects::is_first_with(c"sockcap_library")
 }
 
+/// Learns of the filters for system calls that the program begins with, if it was told and has not
+/// learned of them before.
+///
+/// # Safety
+/// To be called by the constructor alone, before the library's first system call.
+pub(super) unsafe fn take_filters() {
+    if !permitted::is_active()
+        && let Some(text) = environment::find(environment::present(), FILTERS)
+    {
+        // SAFETY: as the caller says.
+        unsafe { handed_filters::take(text) };
+    }
+}
+
 /// Prepares the library before the program runs.
 pub(super) extern "C" fn constructor(count: c_int, arguments: *const *const c_char) {
     // SAFETY: this is the constructor, and glibc hands it the program's arguments.
     unsafe { arguments::keep(count, arguments) };
+    // SAFETY: this is the constructor.
+    unsafe { take_filters() };
     functions::resolve();
     if is_second_copy() {
         // Each call goes on to where it would without this one.
@@ -49,7 +66,10 @@ pub(super) extern "C" fn constructor(count: c_int, arguments: *const *const c_ch
     if !cfg!(feature = "injected") {
         inherit::complete_own();
     }
+    // Who executed it has said that nothing is recorded.
+    let is_fenced = permitted::is_active() && !unseen::can_make_log();
     if !usable
+        || is_fenced
         || !options::selects_this_command()
         || !state::create()
         || !table::create()

@@ -53,7 +53,7 @@ macro_rules! with_environment {
 with_environment! {
     execve(path: *const c_char) Program::Path(path);
     execvpe(file: *const c_char) Program::Name(file);
-    fexecve(fd: c_int) Program::Opened;
+    fexecve(fd: c_int) Program::Opened(fd);
 }
 
 /// # Safety
@@ -81,7 +81,7 @@ pub(crate) unsafe fn execveat(
     flags: c_int,
 ) -> c_int {
     let (mut complete, refused) = (CompleteEnvironment::new(), settings::refusal());
-    let program = if directory == libc::AT_FDCWD { Program::Path(path) } else { Program::Opened };
+    let program = Program::Below(directory, path);
     // SAFETY: the program's own call and environment.
     replace(&program, refused, || unsafe {
         real(directory, path, arguments, complete.of(variables, refused), flags)

@@ -14,8 +14,11 @@ use socket_log::layout::unseen;
 use super::announce::{self, Announced, Who, announce};
 use crate::log::{self, Standing, directory};
 use crate::platform::text::{PATH, Scratch, Text, fill};
-use crate::platform::{clock, environment, identity, raw};
+use crate::platform::{clock, environment, identity, permitted, raw};
 use crate::tuning::{MAX_NOTES, PROGRAM_HEAD_BYTES};
+
+/// Folder of the descriptors of the process that looks into it.
+const OWN_DESCRIPTORS: &[u8] = b"/proc/self/fd/";
 
 /// Maximum number of interpreters behind each other, as in the kernel.
 const DEEPEST: usize = 5;
@@ -61,8 +64,18 @@ pub(crate) enum Program {
     Path(*const c_char),
     /// By a name that is sought like a shell's.
     Name(*const c_char),
-    /// By a descriptor.
-    Opened,
+    /// By its descriptor.
+    Opened(c_int),
+    /// By its path below the folder of a descriptor; by that itself where the path is empty.
+    Below(c_int, *const c_char),
+}
+
+/// A program as its file was found.
+struct ProgramFile<'a> {
+    /// Path by which the process, and a recorder that knows it, can open the file.
+    path: &'a [u8],
+    /// Path for people.
+    name: &'a [u8],
 }
 
 /// What was said or left before a call, and is taken back where the call fails.
@@ -88,16 +101,16 @@ impl LeftNote {
 pub(crate) fn becomes(program: &Program, refused: c_int) -> LeftNote {
     let is_aside = matches!(log::standing(), Standing::Aside);
     let (mut note, mut announced) = (None, None);
-    look_at(program, refused, |cause, path| {
+    look_at(program, refused, |cause, file| {
         if matches!(cause, unseen::STATIC | unseen::GO) {
-            announced = announce(Who::Itself, path);
+            announced = announce(Who::Itself, file.path);
         }
         if announced.is_some() {
             // A recorder puts the library there.
         } else if is_aside {
-            note = leave(cause, path);
+            note = leave(cause, file.name);
         } else {
-            say(cause, identity::pid(), path);
+            say(cause, identity::pid(), file.name);
         }
     });
     LeftNote { note, announced }
@@ -105,7 +118,7 @@ pub(crate) fn becomes(program: &Program, refused: c_int) -> LeftNote {
 
 /// Says that the calling process has begun `program` as the process `pid`.
 pub(crate) fn began(program: &Program, refused: c_int, pid: u32) {
-    look_at(program, refused, |cause, path| say(cause, pid, path));
+    look_at(program, refused, |cause, file| say(cause, pid, file.name));
 }
 
 /// Announces that libc is about to execute `program` in a child, if a recorder puts the library
@@ -114,10 +127,10 @@ pub(crate) fn began(program: &Program, refused: c_int, pid: u32) {
 pub(crate) fn is_coming(program: &Program, refused: c_int, moves: bool) -> Option<Announced> {
     announce::recorder()?;
     let mut announced = None;
-    look_at(program, refused, |cause, path| {
-        let is_same = !moves || path.starts_with(b"/");
+    look_at(program, refused, |cause, file| {
+        let is_same = !moves || file.path.starts_with(b"/");
         if matches!(cause, unseen::STATIC | unseen::GO) && is_same {
-            announced = announce(Who::Child, path);
+            announced = announce(Who::Child, file.path);
         }
     });
     announced
@@ -167,28 +180,76 @@ fn leave(cause: u16, program: &[u8]) -> Option<usize> {
     Some(index)
 }
 
-/// Calls `unseen` with the reason and the path where nothing of the program will be recorded.
+/// Calls `unseen` with the reason and the file where nothing of the program will be recorded.
 #[inline(never)]
-fn look_at(program: &Program, refused: c_int, unseen: impl FnOnce(u16, &[u8])) {
-    let (Program::Path(text) | Program::Name(text)) = *program else { return };
-    if text.is_null() || !raw::is_readable(text) {
-        return;
-    }
-    // SAFETY: just found readable; the kernel would have to read it as well.
-    let given = unsafe { CStr::from_ptr(text) };
+fn look_at(program: &Program, refused: c_int, unseen: impl FnOnce(u16, &ProgramFile)) {
+    let given = match *program {
+        Program::Opened(_) => c"",
+        Program::Path(text) | Program::Name(text) | Program::Below(_, text) => {
+            if text.is_null() || !raw::is_readable(text) {
+                return;
+            }
+            // SAFETY: just found readable; the kernel would have to read it as well.
+            unsafe { CStr::from_ptr(text) }
+        }
+    };
+    let given = given.to_bytes();
     let Some(mut memory) = Scratch::new() else { return };
     let path: &mut Text<PATH> = memory.text();
-    match program {
-        Program::Name(_) if !given.to_bytes().contains(&b'/') => seek(given.to_bytes(), path),
-        _ => _ = path.push(given.to_bytes()),
+    match *program {
+        Program::Name(_) if !given.contains(&b'/') => seek(given, path),
+        Program::Opened(fd) => _ = path.push(OWN_DESCRIPTORS).push_number(fd as u64),
+        Program::Below(directory, _) if directory != libc::AT_FDCWD && !given.starts_with(b"/") => {
+            path.push(OWN_DESCRIPTORS).push_number(directory as u64);
+            if !given.is_empty() {
+                path.push(b"/").push(given);
+            }
+        }
+        _ => _ = path.push(given),
     }
     let Some(mut room) = Scratch::new() else { return };
     let of_file = cause(path.as_c_str(), room.text());
+    let of_file = match of_file {
+        Some(unseen::STATIC | unseen::GO) if permitted::is_active() && !can_be_put() => {
+            Some(unseen::FILTER)
+        }
+        other => other,
+    };
     let library =
         || (refused != 0 && raw::status(path.as_c_str()).is_some()).then_some(unseen::LIBRARY);
-    if let Some(cause) = of_file.or_else(library) {
-        unseen(cause, path.as_bytes());
+    let filter = || (permitted::is_active() && !can_make_log()).then_some(unseen::FILTER);
+    if let Some(cause) = of_file.or_else(library).or_else(filter) {
+        let path_of = path.as_bytes();
+        let link: &mut Text<PATH> = room.text();
+        *link = Text::new();
+        if path_of.starts_with(OWN_DESCRIPTORS) {
+            link.push_with(|buffer| raw::readlink(path.as_c_str(), buffer));
+        }
+        let name = if link.as_bytes().is_empty() { path_of } else { link.as_bytes() };
+        unseen(cause, &ProgramFile { path: path_of, name });
     }
+}
+
+/// Whether the filters that are in force let a program make its log.
+pub(crate) fn can_make_log() -> bool {
+    const CALLS: [core::ffi::c_long; 5] = [
+        libc::SYS_fallocate,
+        libc::SYS_close,
+        libc::SYS_newfstatat,
+        libc::SYS_getpid,
+        libc::SYS_gettid,
+    ];
+    let [create, map] = raw::of_new_log();
+    permitted::passes(libc::SYS_openat, &create)
+        && permitted::passes(libc::SYS_mmap, &map)
+        && CALLS.iter().all(|number| permitted::passes(*number, &[0; 6]))
+}
+
+/// Whether the filters that are in force let a recorder put the library into a program.
+fn can_be_put() -> bool {
+    [libc::SYS_mmap, libc::SYS_munmap, libc::SYS_mprotect]
+        .iter()
+        .all(|number| permitted::passes(*number, &[0; 6]))
 }
 
 /// Sets `path` to that of the program `name`; to nothing where it is not found.

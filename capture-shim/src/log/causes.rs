@@ -15,7 +15,8 @@ pub(crate) fn passes(cause: usize) -> bool {
 /// Cause of loss ([`lost`]) that stands for an error of the kernel.
 pub(crate) fn cause(error: isize) -> usize {
     match -error as i32 {
-        libc::ENOSPC | libc::EDQUOT | libc::EFBIG => lost::NO_SPACE,
+        libc::ENOSPC | libc::EDQUOT => lost::NO_SPACE,
+        libc::EFBIG => lost::FILE_SIZE,
         libc::EMFILE | libc::ENFILE | libc::ENOMEM => lost::SHORTAGE,
         libc::EINTR | libc::EAGAIN => lost::BUSY,
         _ => lost::REFUSED,

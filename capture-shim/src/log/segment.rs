@@ -185,7 +185,7 @@ pub(crate) fn map_file(
 ) -> Result<*mut u8, usize> {
     // Beyond the limit the kernel would answer with a deadly SIGXFSZ.
     if (offset + length) as u64 > raw::file_size_limit() {
-        return Err(lost::NO_SPACE);
+        return Err(lost::FILE_SIZE);
     }
     allocate(file, offset, length)?;
     let memory = file.map(offset, length).map_err(causes::cause)?;

@@ -30,18 +30,16 @@ pub(crate) fn is_active() -> bool {
     COUNT.load(Relaxed) != 0
 }
 
-/// Whether a filter lets a system call pass or fail with an error, which harms nobody.
-fn harms_nobody(filter: &[sock_filter], call: &SystemCall) -> bool {
-    let action = filter::run(filter, call).map(|answer| answer & libc::SECCOMP_RET_ACTION_FULL);
-    matches!(
-        action,
-        Some(libc::SECCOMP_RET_ALLOW | libc::SECCOMP_RET_LOG | libc::SECCOMP_RET_ERRNO)
-    )
-}
+/// What a filter does about a call by which it does no harm: it lets the call pass, or fail with an
+/// error.
+const HARMLESS: [u32; 3] =
+    [libc::SECCOMP_RET_ALLOW, libc::SECCOMP_RET_LOG, libc::SECCOMP_RET_ERRNO];
 
-/// Whether all filters let a system call pass or fail with an error.
-#[cold]
-pub(crate) fn permits(number: usize, arguments: &[usize; 6]) -> bool {
+/// What it does about a call that succeeds.
+const PASSING: [u32; 2] = [libc::SECCOMP_RET_ALLOW, libc::SECCOMP_RET_LOG];
+
+/// Whether all filters do one of these `actions` about a system call.
+fn all_do(actions: &[u32], number: usize, arguments: &[usize; 6]) -> bool {
     let count = COUNT.load(Acquire);
     let call = SystemCall::new(number, arguments);
     count != EVERYTHING
@@ -49,6 +47,19 @@ pub(crate) fn permits(number: usize, arguments: &[usize; 6]) -> bool {
             let (first, length) = (kept.first.load(Acquire), kept.length.load(Relaxed));
             // SAFETY: a copy of that many instructions, which is never removed.
             let filter = unsafe { core::slice::from_raw_parts(first, length) };
-            harms_nobody(filter, &call)
+            let answer = filter::run(filter, &call);
+            answer.is_some_and(|answer| actions.contains(&(answer & libc::SECCOMP_RET_ACTION_FULL)))
         })
+}
+
+/// Whether all filters let a system call pass or fail with an error.
+#[cold]
+pub(crate) fn permits(number: usize, arguments: &[usize; 6]) -> bool {
+    all_do(&HARMLESS, number, arguments)
+}
+
+/// Whether all filters let a system call pass.
+#[cold]
+pub(crate) fn passes(number: core::ffi::c_long, arguments: &[usize; 6]) -> bool {
+    all_do(&PASSING, number as usize, arguments)
 }

@@ -14,11 +14,12 @@ use super::settings::{
 };
 use super::thread;
 use crate::platform::environment::{environ, find, present};
+use crate::platform::handed_filters::{self, FILTERS};
 use crate::platform::{identity, raw};
 
 /// Maximum number of variables that [`CompleteEnvironment`] adds, with the null pointer behind
 /// them.
-const ADDED: usize = 4 + OPTIONS.len() + 1;
+const ADDED: usize = 5 + OPTIONS.len() + 1;
 
 /// Environment that has all that a child of a recorded program needs: the given one, or one made in
 /// a mapping of its own. It is not on the stack, where the program may have left little room (a
@@ -113,13 +114,15 @@ impl CompleteEnvironment {
         // each entry.
         let others = find(given, PRELOAD).unwrap_or(&[]);
         let text = settings.library.as_bytes().len() * (others.len() / 2 + 2) + others.len() + 2;
-        let start = self.map(size_of::<Mapping>() + pointers + text)?;
+        let of_filters = handed_filters::length();
+        let start = self.map(size_of::<Mapping>() + pointers + text + of_filters)?;
         // SAFETY: the mapping is new, zeroed, as long as that, and outlives its use by the kernel.
-        let (places, text) = unsafe {
+        let (places, text, filters) = unsafe {
             let places = start.add(size_of::<Mapping>());
             (
                 core::slice::from_raw_parts_mut(places.cast::<*const c_char>(), count + ADDED),
                 core::slice::from_raw_parts_mut(places.add(pointers), text),
+                core::slice::from_raw_parts_mut(places.add(pointers + text), of_filters),
             )
         };
         for (index, place) in places.iter_mut().take(count).enumerate() {
@@ -139,6 +142,10 @@ impl CompleteEnvironment {
         }
         if !lineage::is_in(given) {
             list.put(ANCESTORS, lineage::variable());
+        }
+        if of_filters > 0 {
+            handed_filters::write(filters);
+            list.put(FILTERS, CStr::from_bytes_until_nul(filters).ok()?);
         }
         for (index, (name, text)) in OPTIONS.iter().zip(&settings.options).enumerate() {
             if is_missing(given, index) {
@@ -196,6 +203,7 @@ fn is_complete(given: *const *const c_char) -> bool {
         && has_directory(given)
         && has_host(given)
         && lineage::is_in(given)
+        && has_filters(given)
         && !(0..OPTIONS.len()).any(|index| is_missing(given, index))
 }
 
@@ -213,6 +221,13 @@ fn has_host(given: *const *const c_char) -> bool {
 /// reader is.
 fn has_directory(given: *const *const c_char) -> bool {
     directory().is_empty() || find(given, DIRECTORY).is_some_and(|path| path.first() == Some(&b'/'))
+}
+
+/// Whether an environment tells all filters for system calls that are in force. There are none
+/// fewer than when it was made, so its length says that.
+fn has_filters(given: *const *const c_char) -> bool {
+    let length = handed_filters::length();
+    length == 0 || find(given, FILTERS).is_some_and(|text| FILTERS.len() + text.len() + 1 == length)
 }
 
 /// Whether an option was given to this process and not in an environment.

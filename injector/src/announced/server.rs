@@ -15,6 +15,7 @@ use super::message::{self, NOT_TRACED, TRACED};
 use super::peer;
 use crate::blob::Prepare;
 use crate::outcome::{Error, Outcome};
+use crate::rights;
 use crate::trace::{self, Exec, Who};
 use crate::tuning::{AT_ONCE, CLOSING, MESSAGE, TICK};
 
@@ -151,7 +152,9 @@ fn serve(connection: &UnixStream, prepare: &dyn Prepare) -> Report {
     let announced = announced(connection, &mut report);
     report.result = match announced {
         Ok((who, tid)) => {
-            let exec = Exec { process: report.process, tid, who, program: &report.program };
+            let name = rights::plain_name(report.process, report.program.clone());
+            let program = std::mem::replace(&mut report.program, name);
+            let exec = Exec { process: report.process, tid, who, program: &program };
             trace::follow(&exec, connection, prepare, |traced| answer(connection, traced))
         }
         Err(error) => {

@@ -41,6 +41,7 @@ unsafe extern "C" fn begin(stack: *const usize) -> c_int {
             environment.cast_mut().cast(),
             coroutine::own_call as *mut core::ffi::c_void,
         );
+        load::take_filters();
         let status = slots::begin();
         if status == 0 {
             load::constructor(count as c_int, arguments.cast());

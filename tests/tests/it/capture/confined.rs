@@ -8,8 +8,8 @@ use std::process::Command;
 
 use end_to_end::capture::{Recorded, Recording, Traffic, program, python, successful};
 use end_to_end::repository;
-use socket_log::Record;
 use socket_log::encode::Direction::{self, Receive, Send};
+use socket_log::{Record, layout};
 
 /// What the program `jail` printed: its own pid, and for each worker the pid and what it received
 /// and sent.
@@ -273,4 +273,21 @@ fn nothing_is_left_of_what_confined_processes_were_given_ahead() {
         let used = 4096 * (1 + u64::from(log.header().chunks));
         assert_eq!(size, used, "{name}: as large as what it holds");
     }
+}
+
+/// The program that is executed has the filter, and the library with it.
+#[test]
+fn a_program_behind_a_list_of_allowed_calls_runs() {
+    let recording = Recording::new();
+    let binary = recording.compile("allow_list");
+    let alone = successful(Command::new(&binary).arg(&binary));
+    let said = successful(recording.command(&binary).arg(&binary));
+    assert_eq!(said, alone);
+    assert_eq!(said, "sent 50\n");
+    // Its log cannot be made, which the one before it says.
+    let log = recording.log();
+    let unseen: Vec<&Record> =
+        log.records().filter(|record| matches!(record, Record::Unseen { .. })).collect();
+    let [Record::Unseen { cause, program, .. }] = unseen[..] else { panic!("{unseen:?}") };
+    assert_eq!((*cause, program.as_str()), (layout::unseen::FILTER, binary.to_str().unwrap()));
 }

@@ -144,3 +144,61 @@ fn a_program_that_is_killed_leaves_what_it_has_written() {
 fn programs_that_are_killed_at_any_moment_leave_what_they_have_written() {
     killed(200);
 }
+
+/// Programs that are named by a descriptor: in memory, deleted, below an open folder.
+#[test]
+fn a_static_program_that_is_named_by_a_descriptor_is_announced() {
+    let recording = Recording::new();
+    let binary = compile(&recording, "gcc", &["-static"]);
+    let source = repository().join("tests/programs/executes.c");
+    let executes = |name: &str, flags: &[&str]| {
+        let launcher = recording.file(name);
+        let mut compiler = Command::new(program("gcc"));
+        compiler.args(["-O1", "-Wall"]).args(flags).arg("-o").arg(&launcher).arg(&source);
+        successful(&mut compiler);
+        launcher
+    };
+    let launchers = [executes("executes", &[]), executes("executes_static", &["-static"])];
+    let (sender, reports) = mpsc::channel();
+    let sender = Mutex::new(sender);
+    let socket = recording.file("announced");
+    let reporter = Arc::new(move |report| {
+        let _ = sender.lock().unwrap().send(report);
+    });
+    let server = Server::begin(&socket, patcher(), reporter).unwrap();
+    let mut runs = 0;
+    for launcher in &launchers {
+        for way in ["fexecve", "execveat", "syscall", "path", "deleted", "below"] {
+            let mut command = recording.command(launcher);
+            command.env("SOCKCAP_INJECTOR", &socket).arg(way).arg(&binary);
+            command.stdout(std::process::Stdio::null());
+            let is_static = launcher == &launchers[1];
+            let code = if is_static {
+                let mut spawned = injector::spawn(command, launcher, patcher()).unwrap();
+                assert!(matches!(spawned.result, Ok(Outcome::Injected(_))), "{way}");
+                let status = injector::wait(&mut spawned.child).unwrap();
+                assert!(status.code().is_some(), "{way}: {status}");
+                status.code()
+            } else {
+                command.output().unwrap().status.code()
+            };
+            assert_eq!(code, Some(5), "{way}");
+            let report = reports.recv_timeout(Duration::from_secs(60)).unwrap();
+            assert!(matches!(report.result, Ok(Outcome::Injected(_))), "{way}: {report:?}");
+            let name = report.program.to_string_lossy().into_owned();
+            let named = match way {
+                "below" => name == binary.to_string_lossy(),
+                "deleted" => name.starts_with("/tmp/executes"),
+                _ => name.starts_with("/memfd:in_memory"),
+            };
+            assert!(named, "{way}: {name}");
+            runs += 1;
+        }
+    }
+    server.close();
+    let logs = recording.logs();
+    // The launchers may have logs, too.
+    let of_program = super::inject::of(&logs, "static_pair");
+    assert_eq!(of_program.len(), runs);
+    of_program.into_iter().for_each(assert_whole);
+}

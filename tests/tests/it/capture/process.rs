@@ -325,13 +325,16 @@ fn a_log_that_may_not_grow_counts_what_it_loses() {
     let is_anchor = |record: &Record| matches!(record, Record::Anchor(_));
     let of_program = log.entries.iter().filter(|entry| !is_anchor(&entry.record));
     let written = of_program.count() as u64;
-    assert_eq!(count.iter().sum::<u64>(), count[lost::NO_SPACE], "for this cause alone");
+    assert_eq!(count.iter().sum::<u64>(), count[lost::FILE_SIZE], "for this cause alone");
     assert!(written > 1000, "what had room is there");
     // Two flows, their pair, the transfers, and the exit (python closes nothing at its end, or
     // both).
-    let total = count[lost::NO_SPACE] + written;
+    let total = count[lost::FILE_SIZE] + written;
     assert!((100_004..=100_006).contains(&total), "{total}");
     assert_eq!(log.damage, []);
+    let mut info = Command::new(end_to_end::sockcap());
+    let info = successful(info.arg("info").arg("-d").arg(recording.data()));
+    assert!(info.contains("records: the limit on the size of files (ulimit -f)"), "{info}");
 }
 
 #[test]
