@@ -4,6 +4,7 @@ pub(crate) mod adopt;
 pub(crate) mod between_descriptors;
 mod buffers;
 pub(crate) mod closing;
+pub(crate) mod counts;
 pub(crate) mod datagram;
 pub(crate) mod duplicates;
 pub(crate) mod find;

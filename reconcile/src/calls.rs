@@ -28,10 +28,32 @@ impl Transfer {
     pub(crate) const FORGOTTEN: u32 = u32::MAX;
     /// The number of such bytes where nobody knows it.
     pub(crate) const UNKNOWN: u64 = u64::MAX;
+    /// The process of what is no call but the kernel's count of the bytes before the calls that
+    /// follow, or [`UNKNOWN`](Self::UNKNOWN). Where [`begins`](Self::begins), no call of its
+    /// process was recorded before.
+    pub(crate) const COUNTED: u32 = u32::MAX - 1;
+    /// The thread of forgotten bytes that the kernel has counted, so that they have their place
+    /// whoever moved them.
+    pub(crate) const COUNTED_GAP: i32 = 1;
+    /// The thread of such bytes before the first call of all.
+    pub(crate) const COUNTED_BEFORE: i32 = 2;
 
     /// Whether these are such bytes.
     pub(crate) fn is_forgotten(&self) -> bool {
         self.process == Transfer::FORGOTTEN
+    }
+
+    /// Whether this is no call but the kernel's count.
+    pub(crate) fn is_count(&self) -> bool {
+        self.process == Transfer::COUNTED
+    }
+
+    /// Bytes that the kernel has counted and that no call is known of: before the `first` call, or
+    /// between others.
+    pub(crate) fn counted_gap(time: i64, bytes: u64, first: bool) -> Transfer {
+        let tid = if first { Transfer::COUNTED_BEFORE } else { Transfer::COUNTED_GAP };
+        let process = Transfer::FORGOTTEN;
+        Transfer { time, bytes, process, tid, elsewhere: false, begins: false }
     }
 }
 
@@ -54,6 +76,11 @@ pub(crate) const ELSEWHERE: u32 = 1 << 31;
 /// In [`StreamCall::process`], a bit that no number of a process reaches: [`Transfer::begins`].
 pub(crate) const BEGINS: u32 = 1 << 31;
 
+/// In a count, a bit that no count reaches: that no call was recorded before.
+const COUNT_BEGINS: u64 = 1 << 62;
+/// Count that stands for none.
+const NOT_COUNTED: u64 = 1 << 61;
+
 impl StreamCall {
     /// Bytes whose calls the log has forgotten, of any number: its higher half is where calls have
     /// their thread.
@@ -62,9 +89,23 @@ impl StreamCall {
         StreamCall { time, bytes, process: Transfer::FORGOTTEN, tid, socket }
     }
 
+    /// The kernel's count of a stream's bytes, as [`Transfer::COUNTED`] says.
+    pub(crate) fn counted(time: i64, before: u64, begins: bool, socket: u32) -> StreamCall {
+        let word = before.min(NOT_COUNTED) | if begins { COUNT_BEGINS } else { 0 };
+        let (bytes, tid) = (word as u32, (word >> 32) as u32 as i32);
+        StreamCall { time, bytes, process: Transfer::COUNTED, tid, socket }
+    }
+
     /// As matching takes it.
     pub(crate) fn transfer(self) -> Transfer {
         let StreamCall { time, bytes, process, tid, .. } = self;
+        if process == Transfer::COUNTED {
+            let word = u64::from(tid as u32) << 32 | u64::from(bytes);
+            let before = Some(word & !COUNT_BEGINS).filter(|before| *before < NOT_COUNTED);
+            let bytes = before.unwrap_or(Transfer::UNKNOWN);
+            let begins = word & COUNT_BEGINS != 0;
+            return Transfer { time, bytes, process, tid: 0, elsewhere: false, begins };
+        }
         if process == Transfer::FORGOTTEN {
             let bytes = u64::from(tid as u32) << 32 | u64::from(bytes);
             return Transfer { time, bytes, process, tid: 0, elsewhere: false, begins: false };

@@ -19,6 +19,8 @@ pub(crate) enum Cause {
     Unsent,
     /// The other end's log has forgotten some of what was there.
     Forgotten,
+    /// It went at a time when the other end was not recorded.
+    NotRecorded,
     /// Sent to a socket that was there, and never received.
     Lost,
     /// Sent to a socket that had been closed, or was not open yet.
@@ -50,6 +52,7 @@ impl Cause {
             Cause::Unread => "not read by the receiver",
             Cause::Unsent => "sending not seen",
             Cause::Forgotten => "forgotten by the other end's log",
+            Cause::NotRecorded => "the other end was not recorded then",
             Cause::Lost => "lost",
             Cause::Closed => "receiver closed",
             Cause::NotImported => "the import has no time of the other end",

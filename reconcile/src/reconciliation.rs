@@ -56,6 +56,9 @@ pub struct Reconciliation {
     pub receive_only: Counts,
     /// Streams (connections) whose other end was not found, by cause.
     pub unmatched_streams: Counts,
+    /// Streams that were open before they were recorded and were left out, as it is not certain
+    /// which of their calls belong together; by the name of the end that accepted.
+    pub unplaced_streams: Counts,
     /// Names that address translation stands behind, as found by connections whose ends have
     /// different names.
     pub translations: Vec<Translation>,
@@ -235,6 +238,7 @@ impl Reconciliation {
             (&mut self.send_only, part.send_only),
             (&mut self.receive_only, part.receive_only),
             (&mut self.unmatched_streams, part.unmatched_streams),
+            (&mut self.unplaced_streams, part.unplaced_streams),
             (&mut self.ignored, part.ignored),
             (&mut self.failed_calls, part.failed_calls),
         ] {

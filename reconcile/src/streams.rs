@@ -3,9 +3,11 @@
 //! `stream_flows` drives it. `ways` gives the calls of each direction, `matching` finds which
 //! receive got which bytes, `fat` makes one message of adjacent parts, `inner_gap` says how long
 //! messages pause within, `streaming`, `unanswered` and `multiplexed` where sides do not take
-//! turns, `greeting` where the accepting side speaks first.
+//! turns, `greeting` where the accepting side speaks first, and `counted` where in a stream that
+//! was open before its calls begin.
 
 pub(crate) mod border;
+mod counted;
 pub(crate) mod fat;
 pub(crate) mod greeting;
 pub(crate) mod in_order;

@@ -23,6 +23,7 @@ pub(crate) fn warnings(found: &Reconciliation) -> Vec<Note> {
     notes.push(note(untraced, MESSAGE, to_record));
     notes.extend(by_cause(&other, MESSAGE, "seen at one end only"));
     notes.push(note(found.stream_bytes.received_only, BYTE, "read that no call was seen to send"));
+    notes.extend(unplaced(found));
     notes.push(note(found.datagrams.lost, DATAGRAM, "sent and never received"));
     // Of most programs these are few; where they are all there is, there is nothing else to see.
     if found.internal.messages > found.total_messages() {
@@ -51,6 +52,7 @@ pub(crate) fn notes(found: &Reconciliation) -> Vec<Note> {
     notes.extend(by_cause(&found.send_only, MESSAGE, "without a time of receipt"));
     notes.extend(by_cause(&found.receive_only, MESSAGE, "without a time of sending"));
     notes.extend(by_cause(&found.unmatched_streams, STREAM, "whose other end was not found"));
+    notes.extend(unplaced(found));
     notes.push(note(found.stream_bytes.sent_only, BYTE, "sent on a stream and never read"));
     notes.push(note(found.stream_bytes.received_only, BYTE, "read that no call was seen to send"));
     notes.push(note(found.datagrams.lost, DATAGRAM, "sent and never received"));
@@ -90,6 +92,12 @@ fn logs(found: &Reconciliation) -> Vec<Note> {
     let misnamed = "that say they are another host's, taken as those of";
     notes.extend(by_cause(&found.misnamed, LOG, misnamed));
     notes
+}
+
+/// Connections that are left out, as they were open before they were recorded.
+fn unplaced(found: &Reconciliation) -> Vec<Note> {
+    let why = "left out: open before the recording, and where it began is not certain; to";
+    by_cause(&found.unplaced_streams, STREAM, why)
 }
 
 /// One of something, and several.

@@ -9,7 +9,9 @@ pub(crate) fn way_out(cause: &str) -> Option<&'static str> {
         unseen::STATIC | unseen::GO => Some(
             "record with --inject (x86-64), or run it under strace, then 'sockcap import strace'",
         ),
-        unseen::MACHINE | unseen::FILTER => Some("run it under strace, then 'sockcap import strace'"),
+        unseen::MACHINE | unseen::FILTER => {
+            Some("run it under strace, then 'sockcap import strace'")
+        }
         // A program that gives its rights up and executes itself to have them again does so under
         // every user; strace as root leaves it its rights.
         unseen::RIGHTS => Some(

@@ -10,6 +10,8 @@ use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicU64};
 
+use socket_log::encode::Direction;
+
 use crate::state::options::RESOURCES;
 use crate::state::{self, State};
 
@@ -52,8 +54,8 @@ pub(crate) fn is_captured(domain: c_int) -> bool {
 }
 
 /// Entry of a descriptor: kind in the low 8 bits, flags in the next 8, a part of the kernel's id of
-/// the socket in the next 16, flow in the high 32. The kinds from 4 on are not captured, and have
-/// the kernel's number of the object in the place of a flow.
+/// the socket in the next 14, two more flags, flow in the high 32. The kinds from 4 on are not
+/// captured, and have the kernel's number of the object in the place of a flow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry(u64);
 
@@ -64,7 +66,8 @@ pub(crate) const OTHER: u64 = Entry::OTHER.0;
 /// Bits that tell a plain stream: nothing is recorded but its messages, and its entry is beyond
 /// doubt. In the word of one they are [`PLAIN_STREAM`].
 #[cfg(feature = "injected")]
-pub(crate) const PLAIN_STREAM_BITS: u64 = 0xff | Entry::WATCHED | Entry::ENDED;
+pub(crate) const PLAIN_STREAM_BITS: u64 =
+    0xff | Entry::WATCHED | Entry::ENDED | Entry::UNCOUNTED_SEND | Entry::UNCOUNTED_RECEIVE;
 
 /// What these bits are for a plain stream.
 #[cfg(feature = "injected")]
@@ -97,12 +100,20 @@ impl Entry {
     /// Flag: a receive of nothing is the end of the connection (`SOCK_SEQPACKET`), and no empty
     /// datagram.
     const ENDS: u64 = 1 << 11;
+    /// Flags: the stream was found in use, and nothing has been sent on it yet, or received, in
+    /// sight of the library.
+    const UNCOUNTED_SEND: u64 = 1 << 30;
+    const UNCOUNTED_RECEIVE: u64 = 1 << 15;
     /// Place of two bits: the index of the socket's family in [`DOMAINS`].
     const DOMAIN: u32 = 12;
     /// Flag: the kernel cuts what is sent into datagrams of a size that is an option of the socket.
     const CUT: u64 = 1 << 14;
-    /// Place of the low 16 bits of the kernel's id of the socket.
+    /// Place of the low 14 bits of the kernel's id of the socket.
     const COOKIE: u32 = 16;
+    /// Number of values of these bits, less one.
+    const COOKIES: u16 = (1 << 14) - 1;
+    /// Flag: the stream was found in use.
+    const FOUND: u64 = 1 << 31;
 
     /// Entry of a captured socket.
     pub(crate) fn socket(kind: Kind, flow: u32) -> Entry {
@@ -204,14 +215,41 @@ impl Entry {
         self.0 == Entry::UNKNOWN.0 || self.0 & Entry::ENDED != 0
     }
 
+    /// Whether the entry is doubtful, or the kernel should be asked for its count of a stream's
+    /// bytes before the next transfer.
+    #[inline(always)]
+    pub(crate) fn is_doubtful_or_uncounted(self) -> bool {
+        const FLAGS: u64 = Entry::ENDED | Entry::UNCOUNTED_SEND | Entry::UNCOUNTED_RECEIVE;
+        self.0 == Entry::UNKNOWN.0 || self.0 & FLAGS != 0
+    }
+
     /// Whether the entry can be that of the socket with the kernel's id `cookie`.
     pub(crate) fn is_of(self, cookie: u64) -> bool {
-        (self.0 >> Entry::COOKIE) as u16 == cookie as u16
+        (self.0 >> Entry::COOKIE) as u16 & Entry::COOKIES == cookie as u16 & Entry::COOKIES
     }
 
     /// The entry, with a part of the kernel's id of the socket.
     pub(crate) fn of(self, cookie: u64) -> Entry {
-        Entry(self.0 | u64::from(cookie as u16) << Entry::COOKIE)
+        Entry(self.0 | u64::from(cookie as u16 & Entry::COOKIES) << Entry::COOKIE)
+    }
+
+    /// The entry, marked as that of a stream that was found in use.
+    pub(crate) fn found(self) -> Entry {
+        Entry(self.0 | Entry::FOUND | Entry::UNCOUNTED_SEND | Entry::UNCOUNTED_RECEIVE)
+    }
+
+    /// Whether the stream was found in use.
+    pub(crate) fn is_found(self) -> bool {
+        self.0 & Entry::FOUND != 0
+    }
+
+    /// The entry once bytes have been counted in this direction; `None` where they were.
+    pub(crate) fn counted(self, direction: Direction) -> Option<Entry> {
+        let flag = match direction {
+            Direction::Send => Entry::UNCOUNTED_SEND,
+            Direction::Receive => Entry::UNCOUNTED_RECEIVE,
+        };
+        (self.0 & flag != 0).then_some(Entry(self.0 & !flag))
     }
 
     /// Address family of a captured socket.

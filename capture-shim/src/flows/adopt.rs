@@ -58,7 +58,12 @@ fn number_flow(
             let flow = writer.next_flow();
             positions::begin(flow);
             watch::begin(fd, flow, origin == Origin::Found);
-            watched(Entry::socket(Kind::Stream, flow))
+            let entry = watched(Entry::socket(Kind::Stream, flow));
+            if is_first && is_to_be_counted(origin, domain, protocol) {
+                entry.found()
+            } else {
+                entry
+            }
         }
         (
             libc::AF_UNIX | libc::AF_INET | libc::AF_INET6 | libc::AF_VSOCK,
@@ -99,6 +104,12 @@ fn number_flow(
     let now = clock::now();
     writer.record(&encode::flow(now, &flow), now);
     entry
+}
+
+/// Whether bytes on a socket like that may have gone unseen, and the kernel counts them.
+fn is_to_be_counted(origin: Origin, domain: c_int, protocol: c_int) -> bool {
+    let is_inet = matches!(domain, libc::AF_INET | libc::AF_INET6);
+    origin == Origin::Found && is_inet && protocol == libc::IPPROTO_TCP
 }
 
 /// The entry, marked as watched where the user wants more of it than its messages.

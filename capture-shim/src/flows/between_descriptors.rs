@@ -5,14 +5,14 @@ use core::ffi::c_int;
 use libc::ssize_t;
 use socket_log::encode::Direction;
 
-use super::{find, others, transfer, watch};
+use super::{counts, others, transfer, watch};
 use crate::descriptors::table::{self, Kind};
 use crate::log::{self, Transfer};
 use crate::platform::clock;
 
 /// Makes a call that moves bytes between `fd` and another descriptor.
 pub(crate) fn moved(fd: c_int, direction: Direction, call: impl FnOnce() -> ssize_t) -> ssize_t {
-    let entry = find::resolve(fd, table::get(fd));
+    let entry = counts::resolve(fd, table::get(fd), direction);
     if entry.kind() != Kind::Stream {
         return others::moved_within(fd, entry, direction, call);
     }

@@ -10,7 +10,7 @@ use core::ptr;
 use libc::{iovec, ssize_t};
 use socket_log::encode::{self, Direction};
 
-use super::{Address, Buffers, Moved, Outgoing, datagram, find, others, watch};
+use super::{Address, Buffers, Moved, Outgoing, counts, datagram, others, watch};
 use crate::c_library::errno;
 use crate::descriptors::table::{self, Entry, Kind};
 use crate::log::{self, Transfer, Writer};
@@ -69,7 +69,7 @@ unsafe fn send_on_socket(
     what: impl FnOnce() -> Outgoing,
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
-    let entry = find::resolve(fd, entry);
+    let entry = counts::resolve(fd, entry, Direction::Send);
     if entry.is_other() {
         return others::moved(fd, entry, Direction::Send, single, call);
     }
@@ -170,7 +170,7 @@ unsafe fn receive_on_socket(
     buffers: Buffers,
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
-    let entry = find::resolve(fd, entry);
+    let entry = counts::resolve(fd, entry, Direction::Receive);
     if entry.is_other() {
         return others::moved(fd, entry, Direction::Receive, single, call);
     }

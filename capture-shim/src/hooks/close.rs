@@ -7,7 +7,7 @@ use socket_log::encode;
 
 use crate::c_library::{errno, types};
 use crate::descriptors::table::{self, Entry};
-use crate::flows::{closing, find};
+use crate::flows::{closing, counts, find};
 use crate::log::{self, Standing, keep};
 use crate::platform::{clock, raw};
 
@@ -36,7 +36,9 @@ pub(crate) unsafe fn close(real: types::close, fd: c_int) -> c_int {
         return -1;
     }
     // Before the call: behind it, another thread may already have been given the number.
-    if table::get(fd) != Entry::UNKNOWN {
+    let entry = table::get(fd);
+    if entry != Entry::UNKNOWN {
+        counts::closing(fd, entry);
         closing::forget(fd);
     }
     // SAFETY: the program's own call.

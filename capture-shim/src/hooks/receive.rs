@@ -14,7 +14,7 @@ use socket_log::encode::Direction;
 use crate::c_library::{real, types};
 use crate::descriptors::table::{self, Kind};
 use crate::flows::datagram::{self, ReceivedDatagram};
-use crate::flows::{Address, Buffers, find, transfer};
+use crate::flows::{Address, Buffers, counts, transfer};
 use crate::log;
 use crate::platform::{clock, raw};
 
@@ -127,7 +127,7 @@ unsafe fn receive(
     if entry.is_other() {
         return call(flags, None);
     }
-    let entry = find::resolve(fd, entry);
+    let entry = counts::resolve(fd, entry, Direction::Receive);
     if entry.is_other() || flags & libc::MSG_ERRQUEUE != 0 {
         return call(flags, None);
     }

@@ -10,7 +10,7 @@ use super::receive::{as_asked, filled, name};
 use crate::c_library::types;
 use crate::descriptors::table::{self, Kind};
 use crate::flows::datagram::{self, ReceivedDatagram};
-use crate::flows::{Address, Buffers, Control, duplicates, find, segments, transfer};
+use crate::flows::{Address, Buffers, Control, counts, duplicates, segments, transfer};
 use crate::log;
 use crate::platform::{clock, raw};
 
@@ -78,7 +78,7 @@ pub(crate) unsafe fn recvmsg(
         // SAFETY: the program's own call.
         return unsafe { real(fd, message, flags) };
     }
-    let entry = find::resolve(fd, entry);
+    let entry = counts::resolve(fd, entry, Direction::Receive);
     if entry.is_other() || flags & libc::MSG_ERRQUEUE != 0 {
         // SAFETY: the program's own call.
         return unsafe { real(fd, message, flags) };
@@ -173,7 +173,7 @@ pub(crate) unsafe fn recvmmsg(
     flags: c_int,
     timeout: *mut timespec,
 ) -> c_int {
-    let entry = find::resolve(fd, table::get(fd));
+    let entry = counts::resolve(fd, table::get(fd), Direction::Receive);
     if entry.is_other() || flags & libc::MSG_ERRQUEUE != 0 {
         // SAFETY: the program's own call.
         return unsafe { real(fd, messages, count, flags, timeout) };

@@ -10,7 +10,7 @@ use super::lifecycle;
 use crate::c_library::{errno, types};
 use crate::descriptors::table::{self, Kind};
 use crate::flows::{
-    Buffers, Moved, Outgoing, between_descriptors, datagram, find, transfer, watch,
+    Buffers, Moved, Outgoing, between_descriptors, counts, datagram, transfer, watch,
 };
 use crate::log::{self, Transfer};
 use crate::platform::clock;
@@ -51,7 +51,7 @@ pub(crate) unsafe fn sendmmsg(
     count: c_uint,
     flags: c_int,
 ) -> c_int {
-    let entry = find::resolve(fd, table::get(fd));
+    let entry = counts::resolve(fd, table::get(fd), Direction::Send);
     if entry.is_other() {
         // SAFETY: the program's own call.
         return unsafe { real(fd, messages, count, flags) };

@@ -39,6 +39,15 @@ struct DirectionCounts {
     latest: AtomicU64,
 }
 
+impl FlowCounts {
+    fn of(&self, direction: Direction) -> &DirectionCounts {
+        match direction {
+            Direction::Send => &self.sent,
+            Direction::Receive => &self.received,
+        }
+    }
+}
+
 /// Counts of all flows; null where they are not needed.
 static COUNTS: AtomicPtr<FlowCounts> = AtomicPtr::new(ptr::null_mut());
 
@@ -73,6 +82,19 @@ pub(crate) fn begin(flow: u32) {
     }
 }
 
+/// Begins to count a direction of a flow behind bytes that went `before` it was begun; where their
+/// number is not known, nothing is counted.
+pub(crate) fn begin_at(flow: u32, direction: Direction, before: Option<u64>) {
+    let Some(flow_counts) = counts_of(flow).filter(|counts| counts.flow.load(Relaxed) == flow)
+    else {
+        return;
+    };
+    match before {
+        Some(before) => flow_counts.of(direction).total.store(before, Relaxed),
+        None => flow_counts.flow.store(0, Relaxed),
+    }
+}
+
 /// Writes a transfer, with its position where the log needs that. Otherwise as
 /// [`Writer::transfer`].
 pub(crate) fn transfer(writer: Writer, moved: &Transfer, now: u64) {
@@ -88,10 +110,7 @@ pub(crate) fn transfer(writer: Writer, moved: &Transfer, now: u64) {
 fn write(writer: Writer, moved: &Transfer, now: u64) {
     let known =
         counts_of(moved.flow).filter(|flow_counts| flow_counts.flow.load(Relaxed) == moved.flow);
-    let counts = known.map(|flow_counts| match moved.direction {
-        Direction::Send => &flow_counts.sent,
-        Direction::Receive => &flow_counts.received,
-    });
+    let counts = known.map(|flow_counts| flow_counts.of(moved.direction));
     let before = counts.map_or(NO_POSITION, |counts| counts.total.fetch_add(moved.bytes, Relaxed));
     let position = encode::position(now, moved.flow, moved.direction, before);
     // Asked again at the very moment at which the record gets its place: a signal handler may have

@@ -4,6 +4,7 @@
 //! alone. That is why no hook has to save `errno` around its own work.
 
 mod call;
+mod counts;
 mod files;
 mod memory;
 mod own_process;
@@ -14,6 +15,7 @@ mod stream;
 pub(crate) use call::PAGE;
 #[cfg(feature = "injected")]
 pub(crate) use call::again;
+pub(crate) use counts::{bytes_received, bytes_sent};
 pub(crate) use files::*;
 pub(crate) use memory::*;
 pub(crate) use own_process::*;

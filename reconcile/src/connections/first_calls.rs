@@ -111,7 +111,7 @@ impl FirstCalls {
                     receives.partition_point(|call| call.time.saturating_add(slack) < last.time);
                 receives = receives.get(..known).unwrap_or(receives);
             }
-            possible(sends, receives, slack)
+            possible(sends.iter().copied(), receives.iter().copied(), slack)
         };
         way(one, other) && way(other, one)
     }

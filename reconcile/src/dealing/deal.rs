@@ -148,6 +148,18 @@ pub(crate) fn deal(
                     }
                     None => Ok(()),
                 },
+                Call::Counted { socket, sent, time, before, begins } => {
+                    let is_counted =
+                        sockets.all.get(socket as usize).is_some_and(|socket| socket.counted);
+                    match partitions.of_socket(socket).filter(|_| is_counted) {
+                        Some(partition) => {
+                            let socket = socket << 1 | u32::from(!sent);
+                            let count = StreamCall::counted(time, before, begins, socket);
+                            transfers.deal(partition, count)
+                        }
+                        None => Ok(()),
+                    }
+                }
                 Call::Datagram(datagram) => {
                     datagrams.deal((reach.hash(&datagram, true) % many) as usize, datagram)
                 }

@@ -38,6 +38,8 @@ pub(crate) struct Flow {
     /// Calls that moved bytes of a stream.
     pub(crate) transfers: u32,
     pub(crate) datagrams: u32,
+    /// Whether the log has the kernel's counts of its bytes.
+    pub(crate) counted: bool,
 }
 
 /// What kind of socket a flow is.
@@ -124,6 +126,7 @@ impl Flow {
             totals: [0; 2],
             transfers: 0,
             datagrams: 0,
+            counted: false,
         }
     }
 

@@ -187,6 +187,8 @@ impl Reading {
                     flow.first_sent = flow.first_sent.min(time);
                 }
             }
+            // Where a log has positions, these tell the same.
+            Record::Counted { flow, .. } => self.at(flow, ticks)?.counted = !self.has_positions,
             Record::Datagram { peeked: true, .. } => self.counts.datagrams.peeked += 1,
             Record::Datagram { flow, truncated, unchecked, peer, .. } => {
                 self.counts.datagrams.truncated += u64::from(truncated);

@@ -32,6 +32,19 @@ pub(crate) enum Call {
         /// How many, or [`Transfer::UNKNOWN`](crate::calls::Transfer::UNKNOWN).
         bytes: u64,
     },
+    /// How many bytes of a stream that was found in use had gone, as the kernel counts them.
+    Counted {
+        /// The socket.
+        socket: u32,
+        /// Whether it sent them.
+        sent: bool,
+        /// When the kernel was asked.
+        time: i64,
+        /// How many, or [`NO_POSITION`](socket_log::layout::NO_POSITION).
+        before: u64,
+        /// Whether no transfer of the flow in that direction was recorded before.
+        begins: bool,
+    },
     /// A datagram.
     Datagram(Datagram),
     /// The checksum of what a direction of a stream began with.
@@ -132,6 +145,14 @@ impl<'a> SecondReading<'a> {
                                     told.divide(way, bytes as u32, piece);
                                 }
                             }
+                        }
+                    }
+                    // In a log that keeps the newest, positions tell the same.
+                    Record::Counted { flow, direction, before, begins } if gaps.is_none() => {
+                        if let Some(socket) = self.places.get(flow) {
+                            let (sent, time) =
+                                (direction == Direction::Send, clock.realtime(entry.ticks));
+                            each(Call::Counted { socket, sent, time, before, begins });
                         }
                     }
                     Record::Datagram {

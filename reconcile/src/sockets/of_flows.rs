@@ -225,6 +225,7 @@ fn socket(
             .map(|way| of_group().fold(0, |sum: u64, flow| sum.saturating_add(flow.totals[way]))),
         transfers: of_group().fold(0, |sum: u32, flow| sum.saturating_add(flow.transfers)),
         datagrams: of_group().fold(0, |sum: u32, flow| sum.saturating_add(flow.datagrams)),
+        counted: of_group().all(Flow::is_found) && of_group().any(|flow| flow.counted),
     };
     for (naming, process, flow) in names {
         if naming.local != NO_NAME {

@@ -60,6 +60,9 @@ pub(crate) struct Socket {
     /// Calls that moved bytes of a stream.
     pub(crate) transfers: u32,
     pub(crate) datagrams: u32,
+    /// Whether it was in use before any process was seen to have it, and logs have the kernel's
+    /// counts of its bytes.
+    pub(crate) counted: bool,
 }
 
 impl Socket {

@@ -1,6 +1,8 @@
 //! The messages of the connections of one partition: both directions of each are matched and made
 //! fat.
 
+mod open_before;
+
 use std::ops::Range;
 use std::path::Path;
 
@@ -26,6 +28,7 @@ use crate::streams::matching::Parts;
 use crate::streams::multiplexed::judge::{self, Multiplexed};
 use crate::streams::multiplexed::units::{Cut, Units};
 use crate::streams::streaming::{self, Exchange, Inside};
+use crate::streams::tally::Tally;
 use crate::streams::unanswered;
 use crate::streams::ways::{ManyWays, Owners, SortingWays, Ways};
 use crate::tuning::{MIN_BODY_CALL_BYTES, STALL_FACTOR};
@@ -142,7 +145,7 @@ struct Matching<'a> {
 impl Matching<'_> {
     /// Hands on the messages of the connection, made fat; whether it has any. One message of each
     /// direction is in memory at a time.
-    fn connection(
+    fn messages(
         &self,
         ways: &impl Ways,
         counts: &mut Reconciliation,
@@ -166,7 +169,8 @@ impl Matching<'_> {
             counts.connects += 1;
             rows.push(Row::of(&making, self.place, 0))?;
         }
-        let opens = greeting.is_none() && !ways.tally(0).forgotten;
+        let of_first = ways.tally(0);
+        let opens = greeting.is_none() && !of_first.forgotten && !of_first.began_before;
         let operations =
             self.matcher.has_operations && (0..4).any(|way| ways.tally(way).operations);
         let is_known = internal || operations;
@@ -279,7 +283,7 @@ impl Matching<'_> {
             counts.internal.messages += all;
             return Ok(());
         }
-        let [sent, received] = self.causes([sends, receives].map(|way| ways.tally(way).forgotten));
+        let [sent, received] = self.causes([sends, receives].map(|way| ways.tally(way)));
         let protocol = self.matcher.sockets[self.connection.socket() as usize].protocol;
         counts.both_ends += both;
         add(&mut counts.messages, protocol.name(), all);
@@ -397,12 +401,14 @@ impl Matching<'_> {
     }
 
     /// Why messages have no receive, and why they have no send.
-    fn causes(&self, [sends_forgotten, receives_forgotten]: [bool; 2]) -> [Cause; 2] {
+    fn causes(&self, [sends, receives]: [Tally; 2]) -> [Cause; 2] {
+        let cause = |other: Tally, otherwise| match other {
+            _ if other.by_log => Cause::Forgotten,
+            _ if other.forgotten || other.began_before => Cause::NotRecorded,
+            _ => otherwise,
+        };
         match self.connection.cause {
-            Cause::Nothing => [
-                if receives_forgotten { Cause::Forgotten } else { Cause::Unread },
-                if sends_forgotten { Cause::Forgotten } else { Cause::Unsent },
-            ],
+            Cause::Nothing => [cause(receives, Cause::Unread), cause(sends, Cause::Unsent)],
             cause => [cause, cause],
         }
     }

@@ -8,8 +8,10 @@ use crate::calls::Transfer;
 /// not matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
-    /// Whether the log has forgotten calls.
+    /// Whether the log has forgotten calls, or calls between others were not seen.
     pub(crate) forgotten: bool,
+    /// Whether bytes went before the first call.
+    pub(crate) began_before: bool,
     /// Whether there are calls that it has not.
     pub(crate) calls: bool,
     /// Whether a new message came elsewhere between some of them, or several threads made them.
@@ -26,13 +28,20 @@ pub(crate) struct Tally {
     process: u32,
     /// Whether others made calls as well.
     several: bool,
+    /// Whether calls are missing that the log has forgotten. Of others the kernel says where.
+    pub(crate) by_log: bool,
 }
 
 impl Tally {
     /// Takes note of a call, or of forgotten ones.
     pub(crate) fn add(&mut self, call: &Transfer) {
+        if call.is_count() {
+            return;
+        }
         if call.is_forgotten() {
-            self.forgotten = true;
+            self.forgotten |= call.tid != Transfer::COUNTED_BEFORE;
+            self.began_before |= call.tid == Transfer::COUNTED_BEFORE;
+            self.by_log |= call.tid == 0;
             self.unknown |= call.bytes == Transfer::UNKNOWN;
             return;
         }
@@ -49,6 +58,6 @@ impl Tally {
     /// one's log has forgotten some, nobody knows before which calls of the others those were; and
     /// sometimes it is not known how many were forgotten.
     pub(crate) fn is_placed(&self) -> bool {
-        !self.forgotten || !self.unknown && !self.several
+        !(self.unknown || self.by_log && self.several)
     }
 }

@@ -120,6 +120,7 @@ impl FirstOfChosen {
         log.for_each(|call| {
             let (Call::Transfer(crate::second_reading::reading::Transfer { socket, .. })
             | Call::Forgotten { socket, .. }
+            | Call::Counted { socket, .. }
             | Call::Fingerprint { socket, .. }) = call
             else {
                 return;
@@ -136,6 +137,7 @@ impl FirstOfChosen {
                     }
                 }
                 Call::Forgotten { .. } => beginning.forgotten = true,
+                Call::Counted { before, .. } => beginning.forgotten |= before > 0,
                 Call::Fingerprint { sent, bytes, crc, .. } => {
                     let way = if sent { &mut beginning.sent } else { &mut beginning.received };
                     way.fingerprint = Some(Fingerprint { bytes, crc });

@@ -184,6 +184,12 @@ fn line(out: &mut impl Write, clock: &Clock, routine: &str, entry: &Entry) -> io
         }
         Record::Ready { number, started: true } => writeln!(out, "starts {routine} {number}"),
         Record::Ready { number, .. } => writeln!(out, "lets {routine} {number} go on"),
+        Record::Counted { flow, direction, before: NO_POSITION, .. } => {
+            writeln!(out, "counted flow {flow} {} unknown", verb(*direction))
+        }
+        Record::Counted { flow, direction, before, .. } => {
+            writeln!(out, "counted flow {flow} {} {before} bytes before", verb(*direction))
+        }
         Record::Position { flow, direction, before: NO_POSITION } => {
             writeln!(out, "position flow {flow} {} unknown", verb(*direction))
         }

@@ -104,6 +104,16 @@ pub fn position(ticks: u64, flow: u32, direction: Direction, before: u64) -> Wor
     words.finish()
 }
 
+/// Record of the kernel's count of a stream's bytes: `before` of them had gone on the flow in this
+/// direction, [`NO_POSITION`](crate::layout::NO_POSITION) where the kernel does not tell. With
+/// `begins`, none of the flow's transfers in this direction was recorded before.
+pub fn counted(ticks: u64, flow: u32, direction: Direction, before: u64, begins: bool) -> Words {
+    let aux = u16::from(direction == Direction::Receive) | u16::from(begins) << 1;
+    let mut words = Words::new(kind::COUNTED, aux, ticks, flow);
+    words.push_u64(before);
+    words.finish()
+}
+
 /// Datagram: its size, the CRC-32 of its payload, and the peer's raw `sockaddr` where the call
 /// named one.
 #[derive(Clone, Copy, Debug)]

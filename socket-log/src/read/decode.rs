@@ -236,6 +236,11 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
             let direction = if aux == 0 { Direction::Send } else { Direction::Receive };
             (low, Record::Position { flow, direction, before: long(3)? })
         }
+        kind::COUNTED => {
+            let direction = if aux & 1 == 0 { Direction::Send } else { Direction::Receive };
+            let begins = aux & 2 != 0;
+            (low, Record::Counted { flow, direction, before: long(3)?, begins })
+        }
         kind::CALL => {
             let call = Call {
                 api: Api::from_number(aux).ok_or(Fault::BadField)?,

@@ -184,6 +184,19 @@ pub enum Record {
         /// [`NO_POSITION`](crate::layout::NO_POSITION) where that is not known.
         before: u64,
     },
+    /// Number of bytes that had gone over a stream, as the kernel counts them, of a stream that the
+    /// process did not open in sight of the library.
+    Counted {
+        /// Number of the flow.
+        flow: u32,
+        /// Direction of the bytes.
+        direction: Direction,
+        /// Number of bytes that had gone in this direction before the record's time;
+        /// [`NO_POSITION`](crate::layout::NO_POSITION) where the kernel does not tell.
+        before: u64,
+        /// Whether none of the flow's transfers in this direction was recorded before.
+        begins: bool,
+    },
     /// Call in which libc moves bytes out of sight.
     Call(Call),
     /// Program that was begun and loads no library.

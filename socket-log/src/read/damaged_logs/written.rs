@@ -74,7 +74,7 @@ fn what() -> impl Strategy<Value = What> {
             .prop_map(|(flow, local, peer, pid, connect)| What::Endpoints(flow, local, peer, pid, connect)),
         1 => (flow.clone(), any::<u8>(), prop::collection::vec(any::<u8>(), 0..=LARGEST_HEAD_BYTES))
             .prop_map(|(flow, flags, bytes)| What::Head(flow, flags, bytes)),
-        2 => (flow, 0..18u8).prop_map(|(flow, kind)| What::Small(flow, kind)),
+        2 => (flow, 0..19u8).prop_map(|(flow, kind)| What::Small(flow, kind)),
     ]
 }
 
@@ -250,6 +250,14 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
                     let number = u64::from(flow) << (flow % 17);
                     let started = flow % 2 == 0;
                     (encode::ready(ticks, number, started), Record::Ready { number, started })
+                }
+                18 => {
+                    let (before, begins) = (u64::from(flow) << (flow % 33), flow % 2 == 0);
+                    let direction = Direction::Receive;
+                    (
+                        encode::counted(ticks, flow, direction, before, begins),
+                        Record::Counted { flow, direction, before, begins },
+                    )
                 }
                 11 => (
                     encode::position(ticks, flow, Direction::Receive, 5 << 33),

@@ -3,6 +3,7 @@
 mod attach;
 mod attach_ends;
 mod attach_hindered;
+mod attach_open;
 mod attach_places;
 mod beside_others;
 mod buffered;

@@ -1,0 +1,94 @@
+//! The kernel's counts of bytes on streams that were found in use: a reader of logs finds the other
+//! end of a message by counting bytes from the stream's first on, and how many went before the
+//! library came only the kernel knows.
+//!
+//! They are asked for before the first transfer of each direction, as until then a call that had
+//! begun before the library came may still move bytes, and once more as the descriptor is closed:
+//! there the two counts agree if no byte went unseen.
+
+use core::ffi::c_int;
+
+use socket_log::encode::{self, Direction};
+use socket_log::layout::NO_POSITION;
+
+use super::find;
+use crate::descriptors::table::{self, Entry, Kind};
+use crate::log::{self, Writer, positions};
+use crate::platform::{clock, raw};
+
+/// Entry of `fd` for a transfer in this direction, as [`find::resolve`] finds it. Where it is the
+/// first on a stream that was found in use, the kernel's count is logged before.
+#[inline(always)]
+pub(crate) fn resolve(fd: c_int, entry: Entry, direction: Direction) -> Entry {
+    if entry.is_doubtful_or_uncounted() { resolve_slowly(fd, entry, direction) } else { entry }
+}
+
+#[cold]
+#[inline(never)]
+fn resolve_slowly(fd: c_int, entry: Entry, direction: Direction) -> Entry {
+    let mut entry = find::resolve(fd, entry);
+    // What is no socket must not begin a log.
+    if entry.counted(direction).is_none() {
+        return entry;
+    }
+    let Some(writer) = log::writer() else { return entry };
+    // The entry may change in between, as it is named or counted by another thread. What it may
+    // become is soon told.
+    const CHANGES: usize = 8;
+    for _ in 0..CHANGES {
+        let Some(counted) = entry.counted(direction) else { break };
+        // Before another thread goes on with a transfer of its own.
+        let now = clock::now();
+        let before = count(fd, direction);
+        match table::replace(writer.state(), fd, entry, counted) {
+            Ok(()) => {
+                positions::begin_at(entry.flow(), direction, before);
+                log_count(writer, now, entry, direction, before, true);
+                return counted;
+            }
+            Err(other) => entry = other,
+        }
+    }
+    entry
+}
+
+/// Logs the counts of a stream that was found in use, before its descriptor is closed.
+#[inline(always)]
+pub(crate) fn closing(fd: c_int, entry: Entry) {
+    if entry.is_found() && entry.kind() == Kind::Stream {
+        close_slowly(fd, entry);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn close_slowly(fd: c_int, entry: Entry) {
+    let Some(writer) = log::writer() else { return };
+    for direction in [Direction::Send, Direction::Receive] {
+        // Where nothing was moved there is nothing to compare.
+        if entry.counted(direction).is_none()
+            && let Some(count) = count(fd, direction)
+        {
+            log_count(writer, clock::now(), entry, direction, Some(count), false);
+        }
+    }
+}
+
+fn count(fd: c_int, direction: Direction) -> Option<u64> {
+    match direction {
+        Direction::Send => raw::bytes_sent(fd),
+        Direction::Receive => raw::bytes_received(fd),
+    }
+}
+
+fn log_count(
+    writer: Writer,
+    now: u64,
+    entry: Entry,
+    direction: Direction,
+    before: Option<u64>,
+    begins: bool,
+) {
+    let before = before.unwrap_or(NO_POSITION);
+    writer.record(&encode::counted(now, entry.flow(), direction, before, begins), now);
+}

@@ -1,0 +1,107 @@
+//! Number of bytes that a program has moved over a TCP connection, as the kernel counts them.
+
+use core::ffi::c_int;
+use core::mem::offset_of;
+use core::ptr;
+
+use super::call::call;
+
+/// Beginning of the kernel's `tcp_info`, as far as Linux 4.19 has it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct TcpInfo {
+    state: u8,
+    other: [u8; 119],
+    bytes_acknowledged: u64,
+    bytes_received: u64,
+    segments: [u32; 2],
+    bytes_not_sent: u32,
+    timing: [u32; 13],
+    bytes_sent: u64,
+    bytes_sent_again: u64,
+}
+const _: () = assert!(offset_of!(TcpInfo, bytes_acknowledged) == 120);
+const _: () = assert!(offset_of!(TcpInfo, bytes_not_sent) == 144);
+const _: () = assert!(offset_of!(TcpInfo, bytes_sent) == 200);
+
+/// States of a connection (`tcp_states.h`): open on both sides, and closed by the other one.
+const ESTABLISHED: u8 = 1;
+const CLOSE_WAIT: u8 = 8;
+
+/// Maximum number of times that the kernel is asked while bytes come in or are acknowledged. Each
+/// takes about a microsecond, and a packet of a fast network mostly comes more rarely.
+const ATTEMPTS: usize = 16;
+
+impl TcpInfo {
+    /// Facts of the connection `fd`; `None` of other sockets, and of an older kernel.
+    fn of(fd: c_int) -> Option<TcpInfo> {
+        // SAFETY: a struct of numbers may be all zeros.
+        let mut info: TcpInfo = unsafe { core::mem::zeroed() };
+        let mut length = size_of::<TcpInfo>() as u32;
+        let arguments = [
+            fd as usize,
+            libc::IPPROTO_TCP as usize,
+            libc::TCP_INFO as usize,
+            ptr::from_mut(&mut info) as usize,
+            ptr::from_mut(&mut length) as usize,
+            0,
+        ];
+        // SAFETY: the kernel writes at most the length told.
+        let asked = unsafe { call(libc::SYS_getsockopt, arguments) } == 0;
+        (asked && length >= size_of::<TcpInfo>() as u32).then_some(info)
+    }
+
+    /// Whether bytes may still be sent and counted.
+    fn is_open(&self) -> bool {
+        matches!(self.state, ESTABLISHED | CLOSE_WAIT)
+    }
+
+    /// Bytes that came, without the other side's last packet, which the kernel counts as a byte.
+    fn received(&self) -> u64 {
+        self.bytes_received.saturating_sub(u64::from(self.state == CLOSE_WAIT))
+    }
+}
+
+/// Asks for a number of bytes in a queue of the socket.
+fn queued(fd: c_int, request: u64) -> Option<u64> {
+    let mut count = 0u32;
+    // The third argument of `ioctl` is the address of the number.
+    let arguments = [fd as usize, request as usize, ptr::from_mut(&mut count) as usize, 0, 0, 0];
+    // SAFETY: the kernel writes one number.
+    (unsafe { call(libc::SYS_ioctl, arguments) } == 0).then_some(u64::from(count))
+}
+
+/// Number of bytes that programs have received from the open TCP connection `fd`.
+pub(crate) fn bytes_received(fd: c_int) -> Option<u64> {
+    between(fd, libc::FIONREAD, TcpInfo::received)
+        .and_then(|(info, unread)| info.received().checked_sub(unread))
+}
+
+/// Number of bytes that programs have handed to the open TCP connection `fd`. The kernel tells it
+/// in two ways. They differ by the first packet of the side that connected, which counts as a byte
+/// in one of them; where they differ by more, neither is believed.
+pub(crate) fn bytes_sent(fd: c_int) -> Option<u64> {
+    let (info, queued) = between(fd, libc::TIOCOUTQ, |info| info.bytes_acknowledged)?;
+    let sent = info.bytes_sent.checked_sub(info.bytes_sent_again)?;
+    let sent = sent.checked_add(u64::from(info.bytes_not_sent))?;
+    let acknowledged = info.bytes_acknowledged.checked_add(queued)?;
+    matches!(acknowledged.checked_sub(sent), Some(0 | 1)).then_some(sent)
+}
+
+/// Facts of the connection and the answer to `request`, asked while `count` of the facts stayed the
+/// same.
+fn between(fd: c_int, request: u64, count: impl Fn(&TcpInfo) -> u64) -> Option<(TcpInfo, u64)> {
+    let mut before = TcpInfo::of(fd)?;
+    for _ in 0..ATTEMPTS {
+        let queued = queued(fd, request)?;
+        let after = TcpInfo::of(fd)?;
+        if !after.is_open() {
+            return None;
+        }
+        if count(&before) == count(&after) && before.state == after.state {
+            return Some((after, queued));
+        }
+        before = after;
+    }
+    None
+}

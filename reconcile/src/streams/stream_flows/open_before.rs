@@ -1,0 +1,52 @@
+//! Connections that were open before they were recorded are matched from where the kernel's counts
+//! of bytes say that their calls begin, or left out.
+
+use clocks::Samples;
+use message_trace::PathError;
+
+use super::Matching;
+use crate::names::NameId;
+use crate::reconciliation::{Reconciliation, add};
+use crate::rows::row_sink::RowSink;
+use crate::sockets::socket::Socket;
+use crate::streams::counted::CountedWays;
+use crate::streams::ways::Ways;
+
+impl Matching<'_> {
+    /// Hands on the messages of the connection; whether it has any.
+    pub(super) fn connection(
+        &self,
+        ways: &impl Ways,
+        counts: &mut Reconciliation,
+        samples: &mut Samples,
+        rows: &mut RowSink,
+    ) -> Result<bool, PathError> {
+        let ends = [self.connection.connecting, self.connection.accepting].map(|end| self.end(end));
+        if !ends.iter().flatten().any(|socket| socket.counted) {
+            return self.messages(ways, counts, samples, rows);
+        }
+        let apart = match ends {
+            [Some(one), Some(other)] => one.clock_apart(other),
+            _ => None,
+        };
+        match CountedWays::of(ways, self.both(), apart) {
+            Some(ways) => self.messages(&ways, counts, samples, rows),
+            None => {
+                add(&mut counts.unplaced_streams, &self.server(), 1);
+                ways.check()?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// The name of the end that accepted.
+    fn server(&self) -> String {
+        let names = &self.matcher.capture.names;
+        let name = |end: u32, name: fn(&Socket) -> NameId| {
+            self.end(end).and_then(|socket| names.endpoint(name(socket)))
+        };
+        let name = name(self.connection.accepting, |socket| socket.local)
+            .or_else(|| name(self.connection.connecting, |socket| socket.peer));
+        name.map_or_else(String::new, |name| name.to_string())
+    }
+}

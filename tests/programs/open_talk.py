@@ -1,0 +1,100 @@
+"""Connections that are open before they are recorded, with messages in flight at any moment.
+
+A server and clients in threads, half of them with large messages that do not fit into the sockets'
+buffers. No two messages have the same size. Says the ids of server and client, which are siblings.
+A line of its input is a number of questions: once there were as many more, it says how many there
+were in all. Once its input ends, each side writes into a file in the folder given what it sent and
+received: direction, size, and the clock right before and right after."""
+import os, socket, struct, sys, threading, time
+
+folder, family = sys.argv[1], sys.argv[2]
+CONNECTIONS = 4
+now, lock, said = time.time_ns, threading.Lock(), []
+
+
+def receive(stream):
+    before = now()
+    head = stream.recv(8, socket.MSG_WAITALL)
+    if len(head) < 8:
+        return None
+    size, = struct.unpack("q", head)
+    left = size - 8
+    while left > 0:
+        left -= len(stream.recv(min(left, 65536)))
+    said.append(f"receive {size} {before} {now()}\n")
+    return size
+
+
+def send(stream, size):
+    before = now()
+    stream.sendall(struct.pack("q", size) + bytes(size - 8))
+    said.append(f"send {size} {before} {now()}\n")
+
+
+def write(name):
+    with open(os.path.join(folder, name), "w") as out:
+        out.writelines(said)
+
+
+def serve(stream):
+    while (size := receive(stream)) is not None:
+        send(stream, size + 1)
+
+
+def ask(stream, large):
+    global asked
+    while is_open:
+        with lock:
+            asked += 1
+            size = (1_000_000 if large else 100) + 2 * asked
+        send(stream, size)
+        assert receive(stream) == size + 1
+        time.sleep(0.002)
+    stream.shutdown(socket.SHUT_WR)
+
+
+pairs = []
+if family == "tcp":
+    listener = socket.create_server(("127.0.0.1", 0))
+else:
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(os.path.join(folder, "socket"))
+    listener.listen()
+for _ in range(CONNECTIONS):
+    one = socket.socket(listener.family)
+    one.connect(listener.getsockname())
+    pairs.append((one, listener.accept()[0]))
+started, start = os.pipe()
+server = os.fork()
+if server == 0:
+    for one, _ in pairs:
+        one.close()
+    workers = [threading.Thread(target=serve, args=(other,)) for _, other in pairs]
+    [worker.start() for worker in workers]
+    [worker.join() for worker in workers]
+    write("server")
+    os._exit(0)
+client = os.fork()
+if client != 0:
+    # Neither of the two is the other's child, as children are recorded with their parents.
+    [end.close() for pair in pairs for end in pair]
+    print(server, client, flush=True)
+    os.write(start, b".")
+    ended = [os.waitpid(child, 0)[1] for child in (client, server)]
+    sys.exit(any(ended))
+for _, other in pairs:
+    other.close()
+is_open, asked = True, 0
+os.read(started, 1)
+workers = [
+    threading.Thread(target=ask, args=(one, large % 2 == 1)) for large, (one, _) in enumerate(pairs)
+]
+[worker.start() for worker in workers]
+for line in sys.stdin:
+    until = asked + int(line)
+    while asked < until:
+        time.sleep(0.001)
+    print(asked, flush=True)
+is_open = False
+[worker.join() for worker in workers]
+write("client")

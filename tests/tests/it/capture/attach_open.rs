@@ -1,0 +1,119 @@
+//! `sockcap record -p` of both ends of connections that are open already: bytes of one end are
+//! those of the other.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use end_to_end::capture::{Recording, python};
+use end_to_end::repository;
+use message_trace::{DataDir, Message, MessageTrace};
+use reconcile::{Options, Reconciliation, reconcile};
+
+use super::attach::Recorder;
+
+/// Server and clients that talk without pause over connections that are open.
+struct Talk {
+    parent: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+    server: u32,
+    client: u32,
+}
+
+impl Talk {
+    fn begin(recording: &Recording, family: &str) -> Talk {
+        let mut command = Command::new(python());
+        command.arg(repository().join("tests/programs/open_talk.py"));
+        command.arg(recording.file("")).arg(family);
+        let mut parent = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(parent.stdout.take().unwrap()).lines();
+        let ids = lines.next().unwrap().unwrap();
+        let (server, client) = ids.split_once(' ').unwrap();
+        let [server, client] = [server, client].map(|id| id.parse().unwrap());
+        Talk { parent, lines, server, client }
+    }
+
+    /// Waits until that many more questions were asked.
+    fn go_on(&mut self, questions: usize) {
+        writeln!(self.parent.stdin.as_mut().unwrap(), "{questions}").unwrap();
+        self.lines.next().unwrap().unwrap();
+    }
+
+    fn end(mut self) {
+        drop(self.parent.stdin.take());
+        self.lines.by_ref().for_each(drop);
+        assert!(self.parent.wait().unwrap().success());
+    }
+}
+
+/// When each message was sent, or received, by size: before and after.
+fn spans(recording: &Recording, side: &str, verb: &str) -> BTreeMap<i64, [i64; 2]> {
+    let text = fs::read_to_string(recording.file(side)).unwrap();
+    let lines = text.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+    let of_verb = lines.filter(|words| words[0] == verb);
+    let number = |word: &str| word.parse::<i64>().unwrap();
+    of_verb.map(|words| (number(words[1]), [number(words[2]), number(words[3])])).collect()
+}
+
+/// What was recorded, held against what the programs say: how many messages have the times of both
+/// ends, of the sender alone, and of the receiver alone.
+fn held_against_programs(recording: &Recording) -> ([usize; 3], Reconciliation) {
+    let data = DataDir::new(recording.data());
+    let outcome = reconcile(&data, &Options::default(), &()).unwrap();
+    let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
+    let of_both = |verb| {
+        let mut of_both = spans(recording, "client", verb);
+        of_both.extend(spans(recording, "server", verb));
+        of_both
+    };
+    let (sent, received) = (of_both("send"), of_both("receive"));
+    // The logs' clock and the program's are read a moment apart.
+    const SLACK: i64 = 20_000;
+    let within =
+        |time: i64, [before, after]: [i64; 2]| (before - SLACK..=after + SLACK).contains(&time);
+    let mut kinds = [0; 3];
+    let mut others = 0;
+    for message in trace.messages() {
+        let Message { send_ts, recv_ts, bytes, .. } = message;
+        let is_one = sent.get(&bytes).zip(received.get(&bytes)).is_some_and(|(sent, received)| {
+            send_ts.is_none_or(|time| within(time, *sent))
+                && recv_ts.is_none_or(|time| within(time, *received))
+        });
+        match (send_ts, recv_ts) {
+            _ if !is_one => others += 1,
+            (Some(_), Some(_)) => kinds[0] += 1,
+            (Some(_), None) => kinds[1] += 1,
+            _ => kinds[2] += 1,
+        }
+    }
+    // Parts of messages that were under way as a recording began or ended: of each of the four
+    // recordings two of a connection and a direction, at most.
+    assert!(others <= 4 * 4 * 2 * 2, "{others} are not what the programs say, {kinds:?}");
+    (kinds, outcome)
+}
+
+#[test]
+fn bytes_of_open_connections_are_those_of_the_other_end() {
+    let recording = Recording::new();
+    let mut talk = Talk::begin(&recording, "tcp");
+    talk.go_on(40);
+    for order in 0..2 {
+        let (server, client) = (talk.server, talk.client);
+        let ends = if order == 0 { [server, client] } else { [client, server] };
+        let first = Recorder::begin(&recording, ends[0]);
+        talk.go_on(20);
+        let second = Recorder::begin(&recording, ends[1]);
+        talk.go_on(100);
+        second.end_with_or_without_warning();
+        talk.go_on(20);
+        first.end_with_or_without_warning();
+        talk.go_on(20);
+    }
+    talk.end();
+    let ([both, sent, received], outcome) = held_against_programs(&recording);
+    assert!(outcome.unplaced_streams.is_empty(), "{:?}", outcome.unplaced_streams);
+    // Twice a hundred questions and their answers, but for those under way.
+    assert!(both >= 2 * 2 * 80, "{both} {sent} {received}");
+    assert!(sent > 0 && received > 0, "of those that one end alone saw");
+}
