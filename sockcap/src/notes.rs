@@ -168,6 +168,7 @@ mod tests {
     #[test]
     fn what_the_system_did_itself_is_no_warning() {
         let mut found = Reconciliation::default();
+        found.messages.insert("tcp".to_owned(), 2);
         found.datagrams.reordered = 3;
         found.internal.messages = 2;
         found.stream_bytes.sent_only = 5;
@@ -186,6 +187,16 @@ mod tests {
         assert_eq!(warned, wanted);
         let all: u64 = notes(&found).iter().map(|note| note.count).sum();
         assert_eq!(all, 3 + 2 + 5 + 7 + 2 + 1 + 1);
+    }
+
+    #[test]
+    fn messages_of_processes_to_themselves_are_a_warning_where_there_are_few_others() {
+        let mut found = Reconciliation::default();
+        found.messages.insert("tcp".to_owned(), 1);
+        found.internal.messages = 2;
+        let warned: Vec<String> =
+            warnings(&found).iter().map(|note| format!("{} {}", note.count, note.label)).collect();
+        assert_eq!(warned, ["2 messages of processes to themselves, left out"]);
     }
 
     #[test]
