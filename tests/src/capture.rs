@@ -226,6 +226,16 @@ impl Recorded {
         self.entries.iter().map(|entry| &entry.record)
     }
 
+    /// Programs that it began and that are not recorded, each with the cause (of
+    /// `socket_log::layout::unseen`) and its path.
+    pub fn unseen(&self) -> Vec<(u16, &str)> {
+        let unseen = |record| match record {
+            &Record::Unseen { cause, ref program, .. } => Some((cause, program.as_str())),
+            _ => None,
+        };
+        self.records().filter_map(unseen).collect()
+    }
+
     /// The messages of each thread and direction, on all flows. Datagrams without payload are left
     /// out.
     pub(crate) fn thread_traffic(&self) -> ThreadTraffic {

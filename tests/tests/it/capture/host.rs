@@ -8,7 +8,7 @@ use std::process::Command;
 
 use end_to_end::capture::{Recorded, Recording, library, program, python, successful};
 use socket_log::Record;
-use socket_log::layout::lost;
+use socket_log::layout::{lost, unseen};
 
 /// Runs a C program without the library and then with it; it must succeed and print the same.
 fn unharmed(recording: &Recording, name: &str, arguments: &[&str]) -> String {
@@ -143,8 +143,9 @@ fn a_program_runs_on_where_no_file_can_be_made() {
     // As if the whole system had no file left, but only for those who want to make one.
     let mut command = recording.command(recording.compile("enfile"));
     assert_eq!(successful(command.arg(&program)), plain);
-    // What it was before used no socket.
-    assert_eq!(recording.logs().len(), 0);
+    // What it was before used no socket, and says that it is not recorded.
+    let log = recording.log();
+    assert_eq!(log.unseen(), [(unseen::FILTER, program.to_str().unwrap())]);
 }
 
 #[test]
