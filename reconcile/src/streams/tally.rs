@@ -39,9 +39,10 @@ impl Tally {
             return;
         }
         if call.is_forgotten() {
-            self.forgotten |= call.tid != Transfer::COUNTED_BEFORE;
-            self.began_before |= call.tid == Transfer::COUNTED_BEFORE;
-            self.by_log |= call.tid == 0;
+            let (gap, before) = (Transfer::COUNTED_GAP, Transfer::COUNTED_BEFORE);
+            self.forgotten |= call.tid != before;
+            self.began_before |= call.tid == before;
+            self.by_log |= call.tid != gap && call.tid != before;
             self.unknown |= call.bytes == Transfer::UNKNOWN;
             return;
         }
