@@ -224,13 +224,14 @@ impl Target {
         side: usize,
         message: &Message,
     ) -> Result<i64, Error> {
-        if self.conversations.len() >= MAX_CONVERSATIONS {
+        let place = self.conversations.place(key);
+        if self.conversations.len() > MAX_CONVERSATIONS {
             let why = format!(
-                "it has more than {MAX_CONVERSATIONS} connections; name them in a column 'flow'"
+                "it has more than {MAX_CONVERSATIONS} connections; give 'flow' and 'direction' of \
+                 each in columns"
             );
             return Err(Error::malformed(file, At::File, why));
         }
-        let place = self.conversations.place(key);
         self.conversations.add(place, side, message);
         Ok(i64::from(place))
     }

@@ -20,7 +20,10 @@ def receive(stream):
     size, = struct.unpack("q", head)
     left = size - 8
     while left > 0:
-        left -= len(stream.recv(min(left, 65536)))
+        part = stream.recv(min(left, 65536))
+        if not part:
+            raise EOFError("the other end is gone in the middle of a message")
+        left -= len(part)
     said.append(f"receive {size} {before} {now()}\n")
     return size
 

@@ -58,12 +58,14 @@ pub(crate) fn length() -> usize {
     FILTERS.len() + text + 1
 }
 
-/// Writes the variable into `room`, which is as long as [`length`] says, or a part of it where
-/// another thread has installed a filter meanwhile: then it is one that permits nothing.
+/// Writes the variable into `room`, which is as long as [`length`] says. Where another thread has
+/// installed a filter meanwhile, and there is no room for it, it is one that permits nothing.
 pub(crate) fn write(room: &mut [u8]) {
     room.fill(0);
+    let (length, mut needed) = (room.len(), 0);
     let mut places = room.iter_mut();
     let mut put = |bytes: &[u8]| {
+        needed += bytes.len();
         bytes.iter().zip(&mut places).for_each(|(byte, place)| *place = *byte);
     };
     put(FILTERS);
@@ -81,9 +83,10 @@ pub(crate) fn write(room: &mut [u8]) {
             put(&digits);
         }
     }
-    // The last byte ends the text in any case.
-    if let Some(last) = room.last_mut() {
-        *last = 0;
+    if needed >= length {
+        room.fill(0);
+        let text = FILTERS.iter().chain(UNKNOWN);
+        text.zip(room).for_each(|(byte, place)| *place = *byte);
     }
 }
 

@@ -85,7 +85,8 @@ fn beginning(calls: impl Iterator<Item = Transfer>) -> Beginning {
         // Of a call that was under way in another thread, the kernel may have counted less than it
         // was told to send, or bytes that were not received yet.
         let under_way = calls.peek().map_or(0, |next| if next.is_count() { 0 } else { next.bytes });
-        let is_near = call.bytes >= end.saturating_sub(latest) && call.bytes <= end + under_way;
+        let range = end.saturating_sub(latest)..=end.saturating_add(under_way);
+        let is_near = range.contains(&call.bytes);
         match begin {
             None => (begin, end) = (Some(call.bytes), call.bytes),
             Some(_) if call.begins && call.bytes > end => end = call.bytes,

@@ -163,7 +163,7 @@ fn a_recording_names_what_it_missed_and_what_outlives_it() {
     compile(path, "go", &[], NOTE_OF_GO);
     fs::write(path.join("daemon.py"), DAEMON).unwrap();
     let script = "./static; ./go; /usr/bin/python3 daemon.py >/dev/null 2>&1 & \
-                  until [ -e started ]; do /bin/sleep 0.02; done";
+                  n=0; until [ -e started ] || [ $((n += 1)) -gt 3000 ]; do /bin/sleep 0.02; done";
     let output = run(&["record", "--", "sh", "-c", script], path);
     let told = text(&output.stderr);
     let pid = fs::read_to_string(path.join("started")).unwrap();
