@@ -29,8 +29,8 @@ fn is_second_copy() -> bool {
     !cfg!(feature = "injected") && !objects::is_first_with(c"sockcap_library")
 }
 
-/// Learns of the filters for system calls that the program begins with, if it was told and has not
-/// learned of them before.
+/// Takes the filters for system calls that the program begins with, if the environment has them and
+/// they were not taken before.
 ///
 /// # Safety
 /// To be called by the constructor alone, before the library's first system call.

@@ -101,7 +101,7 @@ impl Buffers {
     }
 }
 
-/// What a call sends, and to whom.
+/// Bytes that a call sends, and their destination.
 #[derive(Clone, Copy)]
 pub(crate) struct Outgoing {
     /// Bytes that are sent.
@@ -139,7 +139,7 @@ impl Outgoing {
     }
 }
 
-/// Control data of a message: null, or as long as told.
+/// Control data of a message: null, or of the given length.
 #[derive(Clone, Copy)]
 pub(crate) struct Control {
     start: *const u8,

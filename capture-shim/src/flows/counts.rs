@@ -33,7 +33,7 @@ fn resolve_slowly(fd: c_int, entry: Entry, direction: Direction) -> Entry {
     }
     let Some(writer) = log::writer() else { return entry };
     // The entry may change in between, as it is named or counted by another thread. What it may
-    // become is soon told.
+    // become is soon exhausted.
     const CHANGES: usize = 8;
     for _ in 0..CHANGES {
         let Some(counted) = entry.counted(direction) else { break };
