@@ -301,7 +301,7 @@ impl Direction {
         let mut gathered = Gathered::NOTHING;
         let Some(end) = newline(bytes) else {
             self.head.line.push(bytes);
-            self.head.first_line(&mut gathered, bytes, 0..bytes.len());
+            self.head.first_line(&mut gathered, bytes, 0..bytes.len(), at, sink);
             self.head.keep_at_most(MAX_KEPT_UNFINISHED_BYTES, &gathered, bytes, at, sink);
             return bytes.len();
         };
@@ -311,7 +311,7 @@ impl Direction {
                 self.head.line.clear();
                 self.head.facts.is(first);
                 self.is_http1 = true;
-                self.head.first_line(&mut gathered, bytes, 0..end + 1);
+                self.head.first_line(&mut gathered, bytes, 0..end + 1, at, sink);
                 self.lines(&mut gathered, bytes, end + 1, at, conversation, sink)
             }
             _ => {

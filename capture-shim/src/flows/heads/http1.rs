@@ -34,24 +34,28 @@ impl Head {
     }
 
     /// Adds what is kept of a first line's bytes, which are at `range`: all but its query, and what
-    /// may be a password.
+    /// may be a password. A query with spaces, by mistake, leaves a piece of each.
     #[cold]
     pub(super) fn first_line(
         &mut self,
         gathered: &mut Gathered,
         bytes: &[u8],
         range: Range<usize>,
+        at: usize,
+        sink: &mut impl Sink,
     ) {
         let mut begin = range.start;
-        for (at, byte) in bytes.iter().enumerate().take(range.end).skip(range.start) {
+        for (index, byte) in bytes.iter().enumerate().take(range.end).skip(range.start) {
             if !self.target.keeps(*byte) {
-                if begin < at {
-                    gathered.add(begin..at);
+                if begin < index {
+                    self.make_room(gathered, bytes, at, sink);
+                    gathered.add(begin..index);
                 }
-                begin = at + 1;
+                begin = index + 1;
             }
         }
         if begin < range.end {
+            self.make_room(gathered, bytes, at, sink);
             gathered.add(begin..range.end);
         }
     }

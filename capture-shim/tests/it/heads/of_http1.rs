@@ -243,6 +243,16 @@ fn targets_keep_what_is_no_secret() {
     }
 }
 
+/// Programs that forget to encode a query send its spaces as they are.
+#[test]
+fn a_query_of_many_words_leaves_the_end_of_its_line() {
+    for words in 1..30 {
+        let line = format!("GET /search?{} HTTP/1.1", vec!["SECRET"; words].join(" "));
+        let expected = format!("GET /search?{}HTTP/1.1", " ".repeat(words));
+        assert_eq!(kept_line(&line, 1000), expected, "{words} words");
+    }
+}
+
 #[test]
 fn long_heads_are_cut_and_what_follows_is_found() {
     let long = "x".repeat(100_000);

@@ -95,9 +95,10 @@ impl Direction {
                 Beginning::Likely => {
                     self.stage = Stage::FirstLine;
                     let mut line = Gathered::NOTHING;
-                    self.head.begin_first_line(&mut line, &held, false);
-                    self.head.first_line(&mut line, bytes, blank..blank + searched.len());
                     self.head.begin_in_line();
+                    self.head.begin_first_line(&mut line, &held, false);
+                    let all = blank..blank + searched.len();
+                    self.head.first_line(&mut line, bytes, all, at, sink);
                     let most = MAX_KEPT_UNFINISHED_BYTES;
                     self.head.keep_at_most(most, &line, bytes, at, sink);
                 }
@@ -127,7 +128,7 @@ impl Direction {
                 self.is_http1 = true;
                 let mut line = Gathered::NOTHING;
                 self.head.begin_first_line(&mut line, &held, true);
-                self.head.first_line(&mut line, bytes, blank..behind);
+                self.head.first_line(&mut line, bytes, blank..behind, at, sink);
                 self.lines(&mut line, bytes, behind, at, conversation, sink)
             }
             Some(FirstLine::Proxy) | None => self.other(held, bytes, at, sink),
