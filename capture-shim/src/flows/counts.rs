@@ -11,7 +11,7 @@ use core::ffi::c_int;
 use socket_log::encode::{self, Direction};
 use socket_log::layout::NO_POSITION;
 
-use super::find;
+use super::{closing, find};
 use crate::descriptors::table::{self, Entry, Kind};
 use crate::log::{self, Writer, positions};
 use crate::platform::{clock, raw};
@@ -52,17 +52,28 @@ fn resolve_slowly(fd: c_int, entry: Entry, direction: Direction) -> Entry {
     entry
 }
 
+/// Clears the entry of a descriptor that is about to be closed, and logs that, behind the counts of
+/// a stream that was found in use; negative for none.
+#[inline(always)]
+pub(crate) fn close(fd: c_int) {
+    let entry = table::get(fd);
+    if fd >= 0 && entry != Entry::UNKNOWN {
+        last(fd, entry);
+        closing::forget(fd);
+    }
+}
+
 /// Logs the counts of a stream that was found in use, before its descriptor is closed.
 #[inline(always)]
-pub(crate) fn closing(fd: c_int, entry: Entry) {
+pub(crate) fn last(fd: c_int, entry: Entry) {
     if entry.is_found() && entry.kind() == Kind::Stream {
-        close_slowly(fd, entry);
+        last_slowly(fd, entry);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn close_slowly(fd: c_int, entry: Entry) {
+fn last_slowly(fd: c_int, entry: Entry) {
     let Some(writer) = log::writer() else { return };
     for direction in [Direction::Send, Direction::Receive] {
         // Where nothing was moved there is nothing to compare.

@@ -26,7 +26,7 @@ const UDP_GRO: c_int = 104;
 #[inline(never)]
 pub(super) unsafe fn size_sent(fd: c_int, entry: Entry, control: Control) -> usize {
     // SAFETY: as the caller says.
-    match unsafe { told(control, UDP_SEGMENT) } {
+    match unsafe { control_value(control, UDP_SEGMENT) } {
         Some(size) => size,
         None if entry.is_cut() => option(fd),
         None => 0,
@@ -40,7 +40,7 @@ pub(super) unsafe fn size_sent(fd: c_int, entry: Entry, control: Control) -> usi
 #[inline(always)]
 pub(crate) unsafe fn size_received(control: Control) -> usize {
     // SAFETY: as the caller says.
-    if control.is_empty() { 0 } else { unsafe { told(control, UDP_GRO).unwrap_or(0) } }
+    if control.is_empty() { 0 } else { unsafe { control_value(control, UDP_GRO).unwrap_or(0) } }
 }
 
 /// Size of datagrams that the control data tell of in an item of this type. The last item counts,
@@ -48,19 +48,19 @@ pub(crate) unsafe fn size_received(control: Control) -> usize {
 ///
 /// # Safety
 /// `control` is readable.
-unsafe fn told(control: Control, kind: c_int) -> Option<usize> {
-    let mut told = None;
+unsafe fn control_value(control: Control, kind: c_int) -> Option<usize> {
+    let mut value = None;
     // SAFETY: as the caller says.
     unsafe {
         control.each(|header, contents| {
             if header.cmsg_level == libc::SOL_UDP && header.cmsg_type == kind {
                 // The kernel takes a number of two bytes, and gives one of four.
                 let number = |bytes: &[u8; 2]| usize::from(u16::from_ne_bytes(*bytes));
-                told = contents.first_chunk().map(number).or(told);
+                value = contents.first_chunk().map(number).or(value);
             }
         });
     }
-    told
+    value
 }
 
 /// Size of the datagrams that all sends on `fd` are cut into, in bytes; 0 for none.

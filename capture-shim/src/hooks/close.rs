@@ -2,14 +2,16 @@
 //! descriptors.
 
 use core::ffi::{c_int, c_uint};
+use core::sync::atomic::Ordering::Relaxed;
 
 use socket_log::encode;
 
 use crate::c_library::{errno, types};
-use crate::descriptors::table::{self, Entry};
+use crate::descriptors::table;
 use crate::flows::{closing, counts, find};
 use crate::log::{self, Standing, keep};
 use crate::platform::{clock, raw};
+use crate::state::State;
 
 /// # Safety
 /// As `shutdown`.
@@ -36,11 +38,7 @@ pub(crate) unsafe fn close(real: types::close, fd: c_int) -> c_int {
         return -1;
     }
     // Before the call: behind it, another thread may already have been given the number.
-    let entry = table::get(fd);
-    if entry != Entry::UNKNOWN {
-        counts::closing(fd, entry);
-        closing::forget(fd);
-    }
+    counts::close(fd);
     // SAFETY: the program's own call.
     unsafe { real(fd) }
 }
@@ -53,6 +51,9 @@ pub(crate) unsafe fn close_range(
     last: c_uint,
     flags: c_int,
 ) -> c_int {
+    if flags & libc::CLOSE_RANGE_CLOEXEC as c_int == 0 {
+        count_range(first, last);
+    }
     // SAFETY: the program's own call.
     let result = keep::around(first, last, |first, last| unsafe { real(first, last, flags) });
     if result == 0 && flags & libc::CLOSE_RANGE_CLOEXEC as c_int == 0 {
@@ -75,8 +76,23 @@ pub(crate) unsafe fn closefrom(real: types::closefrom, first: c_int) {
         }
         0
     };
+    count_range(first as c_uint, c_uint::MAX);
     keep::around(first as c_uint, c_uint::MAX, close);
     forget_range(first as c_uint, c_uint::MAX);
+}
+
+/// Logs the last counts of all descriptors from `first` to `last`, which are about to be closed.
+fn count_range(first: c_uint, last: c_uint) {
+    let Standing::Writes(writer) = log::standing() else { return };
+    for fd in known(writer.state(), first, last) {
+        counts::last(fd, table::get(fd));
+    }
+}
+
+/// Descriptors from `first` to `last` that the table may know.
+fn known(state: &State, first: c_uint, last: c_uint) -> impl Iterator<Item = c_int> {
+    let known = state.descriptors.load(Relaxed);
+    (first..known.min(last.saturating_add(1))).map(|fd| fd as c_int)
 }
 
 /// Clears the entries of all descriptors from `first` to `last`, and logs that.
@@ -86,11 +102,10 @@ fn forget_range(first: c_uint, last: c_uint) {
         Standing::Silent(state) => (state, None),
         Standing::Aside => return,
     };
-    let known = state.descriptors.load(core::sync::atomic::Ordering::Relaxed);
-    for fd in first..known.min(last.saturating_add(1)) {
-        let entry = table::take(fd as c_int);
+    for fd in known(state, first, last) {
+        let entry = table::take(fd);
         if let Some(writer) = writer {
-            closing::closed(writer, fd as c_int, entry);
+            closing::closed(writer, fd, entry);
         }
     }
 }

@@ -3,7 +3,8 @@
 use core::ffi::{c_int, c_long};
 
 use crate::c_library::types;
-use crate::flows::duplicates;
+use crate::descriptors::table;
+use crate::flows::{counts, duplicates};
 use crate::log::{self, keep};
 
 /// # Safety
@@ -18,7 +19,7 @@ pub(crate) unsafe fn dup(real: types::dup, old: c_int) -> c_int {
 /// # Safety
 /// As `dup2`.
 pub(crate) unsafe fn dup2(real: types::dup2, old: c_int, new: c_int) -> c_int {
-    make_way(new);
+    make_way(old, new);
     // SAFETY: the program's own call.
     let result = unsafe { real(old, new) };
     duplicates::replaced(old, result);
@@ -28,7 +29,7 @@ pub(crate) unsafe fn dup2(real: types::dup2, old: c_int, new: c_int) -> c_int {
 /// # Safety
 /// As `dup3`.
 pub(crate) unsafe fn dup3(real: types::dup3, old: c_int, new: c_int, flags: c_int) -> c_int {
-    make_way(new);
+    make_way(old, new);
     // SAFETY: the program's own call.
     let result = unsafe { real(old, new, flags) };
     duplicates::replaced(old, result);
@@ -52,11 +53,14 @@ pub(crate) unsafe fn fcntl(
     result
 }
 
-/// Frees the number `fd`, which the program wants for something else: a descriptor of the library's
-/// own that has it gets another.
-fn make_way(fd: c_int) {
+/// Frees the number `fd`, which the program wants for what `old` is: a descriptor of the library's
+/// own that has it gets another, and a stream is counted for the last time.
+fn make_way(old: c_int, fd: c_int) {
     // A `vfork` child's descriptors are its own, but the table of kept ones is its parent's.
     if keep::has(fd) && log::state_of_table().is_some() {
         keep::make_way(fd);
+    }
+    if fd != old {
+        counts::last(fd, table::get(fd));
     }
 }

@@ -19,7 +19,7 @@ use super::{hidden, processes};
 use crate::c_library::errno;
 use crate::c_library::types::{self, VaList};
 use crate::descriptors::table::{self, Entry};
-use crate::flows::{Address, between_descriptors, closing, find, transfer};
+use crate::flows::{Address, between_descriptors, closing, counts, find, transfer};
 use crate::log;
 use crate::state::{self, thread};
 
@@ -139,7 +139,8 @@ pub(crate) unsafe fn file_write(file: *mut FILE, buffer: *const c_void, size: ss
     let call = || unsafe {
         core::mem::transmute::<*mut c_void, Write>(WRITE.0.load(Relaxed))(file, buffer, size)
     };
-    if thread::current().is_printing() {
+    // SAFETY: libc's own file.
+    if thread::current().prints_to(unsafe { descriptor(file) }) {
         return call();
     }
     // A log that begins behind the end of its process has that end, too.
@@ -172,12 +173,12 @@ pub(crate) unsafe fn file_close(file: *mut FILE) -> c_int {
     // SAFETY: libc's own call; its function was set before.
     unsafe {
         // Before the call: behind it, another thread may already have been given the number.
-        closing::fresh(descriptor(file));
+        counts::close(descriptor(file));
         core::mem::transmute::<*mut c_void, Close>(CLOSE.0.load(Relaxed))(file)
     }
 }
 
-/// Notes that a file has moved bytes, if they were those of a socket.
+/// Notes that there is a file over `fd`, if that is a socket.
 #[inline(always)]
 fn note_use(fd: c_int) {
     if !table::get(fd).is_other()
@@ -201,7 +202,12 @@ pub(crate) unsafe fn fdopen(real: types::fdopen, fd: c_int, mode: *const c_char)
     let entry = find::resolve(fd, table::get(fd));
     // SAFETY: the program's own call.
     let call = || unsafe { real(fd, mode) };
-    if entry.is_other() { call() } else { hidden::on_flow(Api::FdOpen, entry.flow(), call) }
+    if entry.is_other() {
+        return call();
+    }
+    let file = hidden::on_flow(Api::FdOpen, entry.flow(), call);
+    note_use(fd);
+    file
 }
 
 /// # Safety
@@ -218,7 +224,7 @@ pub(crate) unsafe fn fclose(real: types::fclose, file: *mut FILE) -> c_int {
     // SAFETY: the program's own file.
     if !unsafe { is_followed(file) } {
         // Before the call: behind it, another thread may already have been given the number.
-        closing::forget(fd);
+        counts::close(fd);
     }
     if entry.is_other() { call() } else { hidden::on_flow(Api::FClose, entry.flow(), call) }
 }
@@ -234,7 +240,7 @@ pub(crate) unsafe fn freopen(
     // SAFETY: the program's own file.
     if !unsafe { is_followed(file) } {
         // SAFETY: the program's own file.
-        closing::fresh(unsafe { descriptor(file) });
+        counts::close(unsafe { descriptor(file) });
     }
     // SAFETY: the program's own call.
     opened(|| unsafe { real(path, mode, file) })
@@ -294,9 +300,9 @@ fn print(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
         table::Kind::Stream => {
             let print = || {
                 // Some versions of libc print by way of a file.
-                thread::current().say_printing(true);
+                thread::current().say_printing(Some(fd));
                 let result = call();
-                thread::current().say_printing(false);
+                thread::current().say_printing(None);
                 result as isize
             };
             between_descriptors::moved(fd, Direction::Send, print) as c_int

@@ -223,10 +223,24 @@ fn look_at(program: &Program, refused: c_int, unseen: impl FnOnce(u16, &ProgramF
         let link: &mut Text<PATH> = room.text();
         *link = Text::new();
         if path_of.starts_with(OWN_DESCRIPTORS) {
-            link.push_with(|buffer| raw::readlink(path.as_c_str(), buffer));
+            write_target(path_of, given, link);
         }
         let name = if link.as_bytes().is_empty() { path_of } else { link.as_bytes() };
         unseen(cause, &ProgramFile { path: path_of, name });
+    }
+}
+
+/// Writes what a path by a descriptor leads to: the descriptor's own file, and behind it the name
+/// `below` it, if there is one.
+fn write_target(path: &[u8], below: &[u8], to: &mut Text<PATH>) {
+    let Some(mut room) = Scratch::new() else { return };
+    let descriptor: &mut Text<PATH> = room.text();
+    // With the slash, the kernel would look for a file below the descriptor's.
+    let length = path.len().saturating_sub(below.len() + usize::from(!below.is_empty()));
+    descriptor.push(path.get(..length).unwrap_or(path));
+    to.push_with(|buffer| raw::readlink(descriptor.as_c_str(), buffer));
+    if !below.is_empty() && !to.as_bytes().is_empty() {
+        to.push(b"/").push(below);
     }
 }
 

@@ -5,6 +5,7 @@
 //! grow no more. Where more than one thread logs, others may have much to say until the process is
 //! gone; then the tools cut the log, as they do where a process was killed.
 
+use core::ffi::c_int;
 #[cfg(feature = "injected")]
 use core::sync::atomic::Ordering::Release;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -24,7 +25,7 @@ use crate::state::State;
 pub(crate) fn at_end() {
     match log::standing() {
         Standing::Writes(writer) if writer.state().writers.load(Relaxed) <= 1 => {
-            if writer.state().has_buffered.load(Relaxed) != 0 {
+            if writer.state().has_buffered.load(Relaxed) != 0 || has_standard_socket() {
                 writer.make_last_room();
             }
             if let Some(header) = writer.header() {
@@ -37,6 +38,12 @@ pub(crate) fn at_end() {
         }
         _ => {}
     }
+}
+
+/// Whether a standard stream is a socket: what the program has printed there, libc may still hold
+/// all of it, and writes it behind the process's last own call.
+fn has_standard_socket() -> bool {
+    (0..3).any(|fd| raw::socket_option::<c_int>(fd, libc::SO_TYPE).is_ok())
 }
 
 /// Ends the log of a process that goes on, while none of its threads runs: it is cut, and none of

@@ -8,6 +8,7 @@
 //! `fork` copies this memory while it wipes the process's state, and a `vfork` child shares it with
 //! its parent; [`Thread::generation`] tells such copies apart, see `log/writer.rs`.
 
+use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
@@ -37,8 +38,8 @@ pub(crate) struct Thread {
     /// Id of the thread that started this one, until the log has that; 0 for none or not known.
     pub(crate) creator: AtomicU32,
     /// Whether the thread has begun to end, see `log/leavings.rs`, whether it has SIGBUS blocked,
-    /// as far as the program knows, see `log/guard.rs`, and whether it prints to a descriptor, see
-    /// `hooks/stdio.rs`: a bit each.
+    /// as far as the program knows, see `log/guard.rs`: a bit each. The others are
+    /// the descriptor that it prints to, see `hooks/stdio.rs`, and one more; 0 for none.
     marks: AtomicU32,
     /// Mapping that a `vfork` child has left in this thread's memory, see [`super::inherit`]; null
     /// for none.
@@ -70,7 +71,7 @@ const _: () = assert!(size_of::<Thread>() == 512);
 /// Marks of a thread.
 const ENDED: u32 = 1;
 const BLOCKED: u32 = 2;
-const PRINTS: u32 = 4;
+const NUMBER_OF_MARKS: u32 = 2;
 
 impl Thread {
     fn mark(&self, mark: u32, is_set: bool) {
@@ -93,14 +94,18 @@ impl Thread {
         self.marks.load(Relaxed) & BLOCKED != 0
     }
 
-    /// Whether the thread is within a function that prints to a descriptor.
-    pub(crate) fn is_printing(&self) -> bool {
-        self.marks.load(Relaxed) & PRINTS != 0
+    /// Whether the thread is within a function that prints to the descriptor `fd`.
+    pub(crate) fn prints_to(&self, fd: c_int) -> bool {
+        self.marks.load(Relaxed) >> NUMBER_OF_MARKS == (fd as u32).wrapping_add(1)
     }
 
-    /// Says whether the thread is within a function that prints to a descriptor.
-    pub(crate) fn say_printing(&self, is_printing: bool) {
-        self.mark(PRINTS, is_printing);
+    /// Notes the descriptor to which the thread prints from now on, or none. A function that is
+    /// left by `siglongjmp` takes no note away, so the descriptor is noted and not the mere fact:
+    /// writes to others are still seen.
+    pub(crate) fn say_printing(&self, to: Option<c_int>) {
+        let marks = self.marks.load(Relaxed) & ((1 << NUMBER_OF_MARKS) - 1);
+        let to = to.map_or(0, |fd| (fd as u32).wrapping_add(1));
+        self.marks.store(marks | to << NUMBER_OF_MARKS, Relaxed);
     }
 
     /// Says whether the thread has SIGBUS blocked, as far as the program knows.

@@ -33,8 +33,9 @@ const CLOSE_WAIT: u8 = 8;
 const ATTEMPTS: usize = 16;
 
 impl TcpInfo {
-    /// Facts of the connection `fd`; `None` of other sockets, and of an older kernel.
-    fn of(fd: c_int) -> Option<TcpInfo> {
+    /// Facts of the connection `fd`, of which the kernel must know the first `known` bytes; `None`
+    /// of other sockets, and of an older kernel.
+    fn of(fd: c_int, known: usize) -> Option<TcpInfo> {
         // SAFETY: a struct of numbers may be all zeros.
         let mut info: TcpInfo = unsafe { core::mem::zeroed() };
         let mut length = size_of::<TcpInfo>() as u32;
@@ -48,7 +49,7 @@ impl TcpInfo {
         ];
         // SAFETY: the kernel writes at most the length told.
         let asked = unsafe { call(libc::SYS_getsockopt, arguments) } == 0;
-        (asked && length >= size_of::<TcpInfo>() as u32).then_some(info)
+        (asked && length as usize >= known).then_some(info)
     }
 
     /// Whether bytes may still be sent and counted.
@@ -71,6 +72,16 @@ fn queued(fd: c_int, request: u64) -> Option<u64> {
     (unsafe { call(libc::SYS_ioctl, arguments) } == 0).then_some(u64::from(count))
 }
 
+/// Whether nothing was sent yet on a stream, and whether no program received anything from it. Only
+/// TCP can tell, since Linux 4.1.
+pub(crate) fn is_fresh_stream(fd: c_int) -> (bool, bool) {
+    let info = TcpInfo::of(fd, offset_of!(TcpInfo, segments));
+    let queues = [libc::FIONREAD, libc::TIOCOUTQ].map(|request| queued(fd, request));
+    let (Some(info), [Some(unread), Some(unsent)]) = (info, queues) else { return (false, false) };
+    // The kernel counts the connecting side's first packet as a byte.
+    (info.bytes_acknowledged <= 1 && unsent == 0, info.bytes_received == unread)
+}
+
 /// Number of bytes that programs have received from the open TCP connection `fd`.
 pub(crate) fn bytes_received(fd: c_int) -> Option<u64> {
     between(fd, libc::FIONREAD, TcpInfo::received)
@@ -91,10 +102,11 @@ pub(crate) fn bytes_sent(fd: c_int) -> Option<u64> {
 /// Facts of the connection and the answer to `request`, asked while `count` of the facts stayed the
 /// same.
 fn between(fd: c_int, request: u64, count: impl Fn(&TcpInfo) -> u64) -> Option<(TcpInfo, u64)> {
-    let mut before = TcpInfo::of(fd)?;
+    let facts = || TcpInfo::of(fd, size_of::<TcpInfo>());
+    let mut before = facts()?;
     for _ in 0..ATTEMPTS {
         let queued = queued(fd, request)?;
-        let after = TcpInfo::of(fd)?;
+        let after = facts()?;
         if !after.is_open() {
             return None;
         }

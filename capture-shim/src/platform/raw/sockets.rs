@@ -5,45 +5,6 @@ use core::ptr;
 
 use super::call::call;
 
-/// Whether nothing was sent yet on a stream, and whether no program received anything from it. Only
-/// TCP can tell.
-pub(crate) fn is_fresh_stream(fd: c_int) -> (bool, bool) {
-    /// Beginning of the kernel's `tcp_info`, as far as the last of these two fields.
-    #[repr(C)]
-    #[derive(Default)]
-    struct TcpInfo {
-        other: [u64; 15],
-        bytes_acknowledged: u64,
-        bytes_received: u64,
-    }
-    let (mut info, mut unread, mut unsent) = (TcpInfo::default(), 0u32, 0u32);
-    let mut length = size_of::<TcpInfo>() as u32;
-    let arguments = [
-        fd as usize,
-        libc::IPPROTO_TCP as usize,
-        libc::TCP_INFO as usize,
-        ptr::from_mut(&mut info) as usize,
-        ptr::from_mut(&mut length) as usize,
-        0,
-    ];
-    // SAFETY: the kernel writes at most the length told.
-    let asked = unsafe { call(libc::SYS_getsockopt, arguments) } == 0;
-    // The third argument of `ioctl` is the address of the number.
-    let count = |request: u64, to: *mut u32| {
-        // SAFETY: the kernel writes one number.
-        unsafe { call(libc::SYS_ioctl, [fd as usize, request as usize, to as usize, 0, 0, 0]) == 0 }
-    };
-    if !asked
-        || length < size_of::<TcpInfo>() as u32
-        || !count(libc::FIONREAD, &mut unread)
-        || !count(libc::TIOCOUTQ, &mut unsent)
-    {
-        return (false, false);
-    }
-    // The kernel counts the connecting side's first packet as a byte.
-    (info.bytes_acknowledged <= 1 && unsent == 0, info.bytes_received == u64::from(unread))
-}
-
 /// Asks for the events of each of these descriptors at present. False where the kernel refuses.
 pub(crate) fn poll(descriptors: &mut [libc::pollfd]) -> bool {
     const AT_ONCE: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
