@@ -4,8 +4,9 @@
 //! receiver's own the one behind.
 //!
 //! The numbers of a TCP segment are as good as random, so one pair is proof. Equal datagrams may be
-//! accidental: it takes several of a flow. The same copies tell which of two sniffers is nearer to
-//! a node.
+//! accidental, as where clients ask the same: it takes several of a flow, and between a datagram and
+//! its copy no other of either flow goes by, since a translation forwards them one after the other.
+//! The same copies tell which of two sniffers is nearer to a node.
 
 use std::net::IpAddr;
 
@@ -94,11 +95,12 @@ pub(crate) fn find(surveys: &[Survey]) -> CopiesTell {
     samples.sort_unstable_by_key(|(sniffer, sample)| (sample.signature, *sniffer, sample.time));
     let mut found = CopiesTell::default();
     let mut evidence: FxHashMap<Names, Evidence> = FxHashMap::default();
+    let passed = Passed::of(&samples);
     for alike in samples.chunk_by(|(_, one), (_, other)| one.signature == other.signature) {
         if alike.len() < 2 || alike.len() > MAX_ALIKE {
             continue;
         }
-        translated(alike, &mut evidence);
+        translated(alike, &passed, &mut evidence);
         for two in alike.windows(2) {
             if let [(one, first), (other, second)] = two
                 && one == other
@@ -123,11 +125,44 @@ pub(crate) fn find(surveys: &[Survey]) -> CopiesTell {
     found
 }
 
+/// When each sniffer saw the datagrams of each flow.
+struct Passed(FxHashMap<(u32, Names), Vec<i64>>);
+
+impl Passed {
+    fn of(samples: &[(u32, Sample)]) -> Passed {
+        let mut times: FxHashMap<_, Vec<i64>> = FxHashMap::default();
+        for (sniffer, sample) in samples.iter().filter(|(_, sample)| sample.udp) {
+            times.entry((*sniffer, names(sample))).or_default().push(sample.time);
+        }
+        times.values_mut().for_each(|times| times.sort_unstable());
+        Passed(times)
+    }
+
+    /// Whether one of these datagrams can be the other behind a translation. Of two sniffers the
+    /// clocks are not compared.
+    fn can_be_copies(&self, one: &(u32, Sample), other: &(u32, Sample)) -> bool {
+        let ((sniffer, one), (of, other)) = (one, other);
+        let (from, to) = (one.time.min(other.time), one.time.max(other.time));
+        let goes_between = |sample: &Sample| {
+            let times = self.0.get(&(*sniffer, names(sample))).map_or(&[][..], Vec::as_slice);
+            let behind = times.partition_point(|time| *time <= from);
+            times.get(behind).is_some_and(|time| *time < to)
+        };
+        sniffer != of || !one.udp || !(goes_between(one) || goes_between(other))
+    }
+}
+
+fn names(sample: &Sample) -> Names {
+    (sample.source, sample.destination, sample.udp)
+}
+
 /// Notes the own names of both ends of a packet that was seen under several.
-fn translated(alike: &[(u32, Sample)], evidence: &mut FxHashMap<Names, Evidence>) {
-    let names = |sample: &Sample| (sample.source, sample.destination, sample.udp);
+fn translated(alike: &[(u32, Sample)], passed: &Passed, evidence: &mut FxHashMap<Names, Evidence>) {
     let Some((first_sniffer, first)) = alike.first() else { return };
     if alike.iter().all(|(_, sample)| names(sample) == names(first)) {
+        return;
+    }
+    if !alike.windows(2).all(|two| passed.can_be_copies(&two[0], &two[1])) {
         return;
     }
     let ttl = |sample: &Sample| sample.ttl;
@@ -274,6 +309,26 @@ mod tests {
         let found = find(&[seen(&enough)]);
         let canonical = found.translations.of(&(end(CLIENT), end(VIRTUAL), true));
         assert_eq!(canonical, Some((end(CLIENT), end(SERVER))));
+    }
+
+    /// Two clients ask the same, one after the other, or both again and again.
+    #[test]
+    fn equal_datagrams_with_others_between_are_an_accident() {
+        let asks =
+            |from: &str, time: i64, signature: u64| sample(signature, time, from, SERVER, 64, true);
+        let one_by_one: Vec<Sample> = (0..9)
+            .flat_map(|turn| {
+                [asks(CLIENT, turn, turn as u64), asks(GATEWAY, 100 + turn, turn as u64)]
+            })
+            .collect();
+        assert_eq!(find(&[seen(&one_by_one)]).translations.flows(), 0);
+        let forwarded: Vec<Sample> = (0..9)
+            .flat_map(|turn| {
+                let at = 10 * turn;
+                [asks(CLIENT, at, turn as u64), asks(GATEWAY, at + 1, turn as u64)]
+            })
+            .collect();
+        assert_eq!(find(&[seen(&forwarded)]).translations.flows(), 1);
     }
 
     #[test]
