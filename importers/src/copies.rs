@@ -25,7 +25,7 @@ pub(crate) type Way = (Key, u8);
 /// What the files have of each connection and direction.
 #[derive(Debug, Default)]
 pub(crate) struct FileRuns {
-    runs: FxHashMap<Way, Vec<(u16, Run)>>,
+    runs: FxHashMap<Way, Vec<(u32, Run)>>,
     count: usize,
 }
 
@@ -47,7 +47,7 @@ struct Run {
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
     /// Of a connection and direction: the files that are left out, and the one that is kept.
-    left_out: FxHashMap<Way, (FxHashSet<u16>, u16)>,
+    left_out: FxHashMap<Way, (FxHashSet<u32>, u32)>,
     /// How many messages are left out.
     pub(crate) messages: u64,
     /// How many may be copies, and are kept: nothing but sizes and times says so.
@@ -69,7 +69,7 @@ pub(crate) fn time_of(message: &Message) -> Option<i64> {
 
 impl FileRuns {
     /// Takes a message of a file.
-    pub(crate) fn add(&mut self, way: Way, file: u16, message: &Message, call_id: Option<&str>) {
+    pub(crate) fn add(&mut self, way: Way, file: u32, message: &Message, call_id: Option<&str>) {
         let Some(time) = time_of(message).filter(|_| self.count < MAX_RUNS) else { return };
         let content = message_trace::mixed(message.bytes as u64);
         let times = i128::from(time);
@@ -96,7 +96,7 @@ impl FileRuns {
             return copies;
         }
         // Of two files: messages that are the same, and messages of what both have.
-        let mut pairs: FxHashMap<[u16; 2], [u64; 2]> = FxHashMap::default();
+        let mut pairs: FxHashMap<[u32; 2], [u64; 2]> = FxHashMap::default();
         let several = || self.runs.iter().filter(|(_, of_way)| of_way.len() > 1);
         for (_, of_way) in several() {
             for (place, (one, run)) in of_way.iter().enumerate() {
@@ -108,7 +108,7 @@ impl FileRuns {
                 }
             }
         }
-        let are_copies = |one: u16, other: u16| {
+        let are_copies = |one: u32, other: u32| {
             let both = pairs.get(&[one.min(other), one.max(other)]).copied();
             both.is_some_and(|[same, all]| same >= MIN_COPIES && 10 * same >= 9 * all)
         };
@@ -118,10 +118,10 @@ impl FileRuns {
         for (way, of_way) in several() {
             let mut of_way = of_way.clone();
             of_way.sort_by_key(|(file, _)| (whole.get(file), *file));
-            let mut kept: Vec<(u16, Run)> = Vec::new();
+            let mut kept: Vec<(u32, Run)> = Vec::new();
             for (file, run) in of_way {
                 let is_copy =
-                    |(other, of): &&(u16, Run)| are_copies(*other, file) && run.is_copy_of(of);
+                    |(other, of): &&(u32, Run)| are_copies(*other, file) && run.is_copy_of(of);
                 match kept.iter().find(is_copy) {
                     Some((_, of)) if !way.0.has_endpoints() && !run.has_calls_of(of) => {
                         copies.doubtful += run.messages;
@@ -143,8 +143,8 @@ impl FileRuns {
 
 impl FileRuns {
     /// All that each file has.
-    fn whole(&self) -> FxHashMap<u16, Run> {
-        let mut whole: FxHashMap<u16, Run> = FxHashMap::default();
+    fn whole(&self) -> FxHashMap<u32, Run> {
+        let mut whole: FxHashMap<u32, Run> = FxHashMap::default();
         for (file, run) in self.runs.values().flatten() {
             whole.entry(*file).and_modify(|all| all.add(run)).or_insert(*run);
         }
@@ -194,7 +194,7 @@ impl Copies {
 
     /// Whether a message of that way and file is left out; else whether it is the one that is kept
     /// of several.
-    pub(crate) fn is_left_out(&self, way: &Way, file: u16) -> Option<bool> {
+    pub(crate) fn is_left_out(&self, way: &Way, file: u32) -> Option<bool> {
         let (left_out, kept) = self.left_out.get(way)?;
         match left_out.contains(&file) {
             true => Some(true),

@@ -123,8 +123,8 @@ impl Settled<'_> {
     }
 
     /// The file that a row is of.
-    fn file_of(&self, number: u64) -> u16 {
-        self.files.partition_point(|first| *first <= number).saturating_sub(1) as u16
+    fn file_of(&self, number: u64) -> u32 {
+        self.files.partition_point(|first| *first <= number).saturating_sub(1) as u32
     }
 
     /// The times that the copies of messages have: by the number of the row that is kept.

@@ -171,7 +171,7 @@ impl Target {
         traced(message.src, [message.send_first, message.send_last, message.send_ts]);
         traced(message.dst, [message.recv_first, message.recv_last, message.recv_ts]);
         if let Some(runs) = &mut self.runs {
-            let file = self.files.len().saturating_sub(1) as u16;
+            let file = self.files.len().saturating_sub(1) as u32;
             runs.add(way_of(&message, endpoints), file, &message, call_id);
         }
         self.messages += 1;

@@ -18,8 +18,9 @@ use super::address;
 use super::sockets::{STREAM, Socket, SocketId};
 use crate::tuning::{FIRST_CALLS, MAX_COMPARED_ENDS, MAX_UNNAMED, STRACE_LATE_NS};
 
-/// A call that gave a socket its names: its thread, its time and its descriptor.
-pub(super) type Naming = (u32, i64, i32);
+/// A call that gave a socket its names: its thread, its time, its descriptor, and how many of the
+/// same three were before it. Where the file has whole seconds only, there may be several.
+pub(super) type Naming = (u32, i64, i32, u32);
 
 /// The own names of sockets, by the call that connected or accepted them.
 pub(super) type OwnNames = FxHashMap<Naming, Vec<u8>>;

@@ -62,6 +62,8 @@ pub(super) struct World {
     pub(super) own_names: OwnNames,
     /// Connections whose names are looked for.
     pub(super) unnamed: Unnamed,
+    /// Number of calls that gave a socket its names, by thread, time and descriptor.
+    namings: FxHashMap<(u32, i64, i32), u32>,
 }
 
 /// What a process has of a socket that is only spoken of.
@@ -99,6 +101,7 @@ impl World {
             failed: None,
             own_names,
             unnamed: Unnamed::default(),
+            namings: FxHashMap::default(),
         }
     }
 
@@ -179,7 +182,9 @@ impl World {
     /// `time`: it gets the own name that was found for it.
     pub(super) fn named(&mut self, who: Who, time: i64, id: SocketId, fd: i32, accepts: bool) {
         let Some(socket) = self.sockets.get_mut(id) else { return };
-        let by = (who.thread, who.time, fd);
+        let before = self.namings.entry((who.thread, who.time, fd)).or_default();
+        let by = (who.thread, who.time, fd, *before);
+        *before += 1;
         if let Some(name) = self.own_names.get(&by)
             && address::agree(&socket.local, name)
         {
