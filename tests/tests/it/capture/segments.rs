@@ -1,9 +1,13 @@
 //! Segmentation offload of UDP: one send is as many datagrams as the kernel makes of it, and one
 //! receive as many as it has joined.
 
+use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 use end_to_end::capture::{Recorded, Recording, successful};
+use end_to_end::lab::Running;
+use end_to_end::{repository, target_directory};
 use message_trace::{DataDir, MessageTrace};
 use reconcile::{Options, reconcile};
 use socket_log::Record;
@@ -86,4 +90,49 @@ fn joined_datagrams_that_find_no_room_are_cut_one_by_one() {
     assert_eq!(whole.len(), 2);
     assert!(whole.into_iter().all(|one| sent.contains(one)), "{received:?} of {sent:?}");
     assert!(received.iter().all(|(size, ..)| *size == 1000));
+}
+
+/// Builds the programs by QUIC of `tests/programs/quic`, whose crates come from the registry.
+fn quic_program() -> PathBuf {
+    let build = target_directory().join("quic");
+    let from = repository().join("tests/programs/quic");
+    std::fs::create_dir_all(build.join("src")).unwrap();
+    for file in ["Cargo.toml", "src/main.rs"] {
+        std::fs::copy(from.join(file), build.join(file)).unwrap();
+    }
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--release", "--quiet"]).current_dir(&build);
+    // What the test itself was compiled with is not for these.
+    cargo.env_remove("CARGO_TARGET_DIR").env_remove("RUSTC_WORKSPACE_WRAPPER");
+    successful(&mut cargo);
+    build.join("target/release/quic")
+}
+
+/// QUIC sends a response of many datagrams by few calls.
+#[test]
+#[ignore = "crates of the registry are compiled"]
+fn each_datagram_of_a_client_and_a_server_by_quic_has_both_ends() {
+    let (recording, program) = (Recording::new(), quic_program());
+    let certificate = recording.file("certificate");
+    let certificate = certificate.to_str().unwrap();
+    let mut server = recording.command(&program);
+    let server = Running::start("quic", server.args(["server", certificate]));
+    server.wait_for("\n");
+    let port = server.output();
+    let mut client = recording.command(&program);
+    let given = successful(client.args(["client", certificate, port.trim(), "20"]));
+    server.finish();
+    let bytes: u64 = (0..20).map(|request| request * 10_000).sum();
+    assert_eq!(given.trim(), bytes.to_string());
+
+    let logs = recording.logs();
+    let (sent, received) = (datagrams(&logs, Send), datagrams(&logs, Receive));
+    // A call sends up to ten of them, at one time.
+    assert!(sent.len() > 1_000, "{} datagrams", sent.len());
+    assert_eq!(sent, received, "sizes and checksums");
+    assert!(sent.iter().map(|(size, ..)| size).sum::<u64>() > bytes);
+    let data = DataDir::new(recording.data());
+    let outcome = reconcile(&data, &Options::default(), &()).unwrap();
+    assert_eq!(outcome.datagrams.lost, 0, "{outcome:#?}");
+    assert_eq!(outcome.datagrams.matched, sent.len() as u64);
 }

@@ -6,3 +6,4 @@ mod packets;
 mod strace;
 mod three_captures;
 mod tracers;
+mod tshark;

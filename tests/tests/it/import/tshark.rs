@@ -1,0 +1,206 @@
+//! Captures of a test's own, as tshark takes them apart and as our importer does: the same
+//! connections, and in each the same turns of the same sizes; the same datagrams.
+//!
+//! tshark is large, so this runs with `scripts/test --all` only.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use end_to_end::capture::{program, python, successful};
+use end_to_end::lab::{Host, Lab};
+use end_to_end::repository;
+use importers::{Importer, Packets};
+use message_trace::{DataDir, MessageTrace, Protocol};
+use reconcile::{Options, reconcile};
+use rustix::process::Signal;
+
+const PORT: u16 = 9100;
+const ROUNDS: &str = "12";
+
+/// Both ends of a flow, in the order of their text.
+type Ends = [String; 2];
+
+/// Turns of a flow: whether the first of its ends sends, and how many bytes until the other does.
+type Turns = Vec<(bool, u64)>;
+
+/// Adds what one end sends: to its turn, or as a turn of its own.
+fn add(turns: &mut Turns, is_first: bool, bytes: u64) {
+    match turns.last_mut() {
+        Some((last, sum)) if *last == is_first => *sum += bytes,
+        _ => turns.push((is_first, bytes)),
+    }
+}
+
+fn ends(from: String, to: String) -> (Ends, bool) {
+    if from <= to { ([from, to], true) } else { ([to, from], false) }
+}
+
+/// What tshark prints of a capture.
+fn tshark(capture: &Path, arguments: &[&str]) -> String {
+    // A name of a host or of a port would be looked up.
+    let mut command = Command::new(program("tshark"));
+    command.arg("-n").arg("-r").arg(capture).args(arguments);
+    successful(&mut command)
+}
+
+/// Turns of each TCP connection, as tshark follows them.
+fn connections_of_tshark(capture: &Path) -> BTreeMap<Ends, Turns> {
+    let streams = tshark(capture, &["-Y", "tcp", "-T", "fields", "-e", "tcp.stream"]);
+    let last = streams.lines().filter_map(|stream| stream.parse::<usize>().ok()).max();
+    let mut connections = BTreeMap::new();
+    for stream in 0..last.map_or(0, |last| last + 1) {
+        let text = tshark(capture, &["-q", "-z", &format!("follow,tcp,raw,{stream}")]);
+        let node = |number: usize| {
+            let name = text.lines().find_map(|line| line.strip_prefix(&format!("Node {number}: ")));
+            let name = name.unwrap_or_else(|| panic!("stream {stream} of {capture:?}:\n{text}"));
+            name.to_owned()
+        };
+        let (key, is_first) = ends(node(0), node(1));
+        let mut turns = Turns::new();
+        for line in text.lines() {
+            // What the second node sends is indented.
+            let (hex, is_second) = line.strip_prefix('\t').map_or((line, false), |hex| (hex, true));
+            if !hex.is_empty() && hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                add(&mut turns, is_first != is_second, hex.len() as u64 / 2);
+            }
+        }
+        if !turns.is_empty() {
+            connections.insert(key, turns);
+        }
+    }
+    connections
+}
+
+/// Sizes of the datagrams between any two ends.
+fn datagrams_of_tshark(capture: &Path) -> BTreeMap<Ends, Turns> {
+    let fields = "ip.src ipv6.src udp.srcport ip.dst ipv6.dst udp.dstport udp.length frame.number";
+    let mut arguments = vec!["-Y", "udp && !icmp", "-T", "fields"];
+    arguments.extend(fields.split(' ').flat_map(|field| ["-e", field]));
+    let mut flows = BTreeMap::<Ends, Turns>::new();
+    for line in tshark(capture, &arguments).lines() {
+        let [v4, v6, port, to_v4, to_v6, to_port, length, _] =
+            line.split('\t').collect::<Vec<_>>().try_into().unwrap();
+        let end = |v4: &str, v6: &str, port: &str| {
+            if v6.is_empty() { format!("{v4}:{port}") } else { format!("[{v6}]:{port}") }
+        };
+        let (key, is_first) = ends(end(v4, v6, port), end(to_v4, to_v6, to_port));
+        let bytes = length.parse::<u64>().unwrap() - 8;
+        flows.entry(key).or_default().push((is_first, bytes));
+    }
+    flows
+}
+
+/// The same of our own import.
+fn flows_of_import(capture: &Path, data: &Path) -> [BTreeMap<Ends, Turns>; 2] {
+    let data = DataDir::new(data);
+    Packets::default().import(&[capture.to_owned()], &data, &()).unwrap();
+    reconcile(&data, &Options::default(), &()).unwrap();
+    let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
+    let mut flows = [BTreeMap::<Ends, Turns>::new(), BTreeMap::new()];
+    for message in trace.messages() {
+        let end = |id| trace.endpoint(id).unwrap().to_string();
+        let (key, is_first) = ends(end(message.src_endpoint), end(message.dst_endpoint));
+        let bytes = message.bytes as u64;
+        match message.protocol {
+            Protocol::Tcp => add(flows[0].entry(key).or_default(), is_first, bytes),
+            Protocol::Udp => flows[1].entry(key).or_default().push((is_first, bytes)),
+            other => panic!("{other:?} in {capture:?}"),
+        }
+    }
+    flows
+}
+
+/// Holds one capture against tshark; returns how many turns and datagrams it has.
+fn compare(name: &str, capture: &Path, lab: &Lab) -> [usize; 2] {
+    let expected = [connections_of_tshark(capture), datagrams_of_tshark(capture)];
+    let imported = flows_of_import(capture, &lab.file(&format!("data-{name}")));
+    assert_eq!(imported, expected, "{name}");
+    expected.map(|flows| flows.values().map(Vec::len).sum())
+}
+
+/// A capture whose frames have the mark of a virtual network. Not every kernel has such networks.
+fn marked(capture: &Path, to: PathBuf) -> PathBuf {
+    const FILE_HEADER: usize = 24;
+    const MARK: [u8; 4] = [0x81, 0, 0, 7];
+    let bytes = fs::read(capture).unwrap();
+    let (header, mut rest) = bytes.split_at(FILE_HEADER);
+    let mut marked = header.to_vec();
+    while let Some((record, behind)) = rest.split_at_checked(16) {
+        let length = |at: usize| u32::from_le_bytes(record[at..at + 4].try_into().unwrap());
+        let (frame, next) = behind.split_at(length(8) as usize);
+        let lengths = [length(8), length(12)].map(|length| (length + 4).to_le_bytes());
+        marked.extend([&record[..8], &lengths[0], &lengths[1]].concat());
+        marked.extend([&frame[..12], &MARK, &frame[12..]].concat());
+        rest = next;
+    }
+    fs::write(&to, marked).unwrap();
+    to
+}
+
+/// Frames `from` to `to` of a capture are left out.
+fn without(capture: &Path, frames: &str, to: PathBuf) -> PathBuf {
+    let mut editcap = Command::new(program("editcap"));
+    successful(editcap.arg(capture).arg(&to).args(frames.split(' ')));
+    to
+}
+
+#[test]
+#[ignore = "tshark is large"]
+fn captures_are_read_as_tshark_reads_them() {
+    let mut lab = Lab::new();
+    let network = lab.network(1);
+    let (client, server) = (lab.host("client", network), lab.host("server", network));
+    let script = repository().join("tests/programs/turns.py");
+    let (script, port) = (script.to_str().unwrap(), PORT.to_string());
+    let serving = server
+        .serve(server.plain(python()).args([script, "server", &port]), &["tcp:9100", "udp:9100"]);
+    let (v4, v6) = (server.v4().to_string(), server.v6().to_string());
+    let run = |host: &Host, to: &[&str]| {
+        successful(host.plain(python()).args([script, "client", &port, ROUNDS]).args(to));
+    };
+    let both = || {
+        run(&client, &[&v4, &v6]);
+        run(&server, &["127.0.0.1", "::1"]);
+    };
+    let capture = |name: &str, work: &dyn Fn()| {
+        let of = [(&client, "eth0"), (&server, "eth0"), (&server, "lo"), (&server, "any")];
+        let running = of.map(|(host, interface)| {
+            let file = lab.file(&format!("{name}-{}-{interface}.pcap", host.name()));
+            (host.tcpdump(interface, &file), file)
+        });
+        work();
+        running.map(|(tcpdump, file)| {
+            tcpdump.stop();
+            file
+        })
+    };
+    let whole = capture("whole", &both);
+    // What the client sends is lost behind the place where its packets are seen, and what the
+    // server receives likewise.
+    server.nft(
+        "add table inet loss; add chain inet loss in { type filter hook input priority 0; };
+         add rule inet loss in iifname eth0 numgen random mod 100 < 5 drop",
+    );
+    let lossy = capture("lossy", &both);
+    serving.stop(Signal::TERM);
+
+    for (name, files) in [("whole", &whole), ("lossy", &lossy)] {
+        for file in files {
+            let name = format!("{name}-{}", file.file_stem().unwrap().to_str().unwrap());
+            let [turns, datagrams] = compare(&name, file, &lab);
+            println!("{name}: {turns} turns, {datagrams} datagrams");
+            assert!(turns >= 48 && datagrams >= 40, "{name}: {turns}, {datagrams}");
+        }
+    }
+    let tagged = marked(&whole[0], lab.file("tagged.pcap"));
+    assert_eq!(compare("tagged", &tagged, &lab), compare("not tagged", &whole[0], &lab));
+    // The capture began later, or has not every packet.
+    for (number, frames) in ["1-9", "1-60", "20 33 47 48 60"].iter().enumerate() {
+        for of in [0, 2] {
+            let file = without(&whole[of], frames, lab.file(&format!("cut{number}-{of}.pcap")));
+            compare(&format!("cut{number}-{of}"), &file, &lab);
+        }
+    }
+}
