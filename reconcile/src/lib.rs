@@ -9,6 +9,7 @@ mod datagrams;
 mod dealing;
 mod error;
 mod host_clocks;
+mod internal;
 mod logs;
 mod names;
 mod operations;
@@ -27,9 +28,10 @@ mod write;
 
 pub use cause::{NOT_RECORDED, is_of_the_system};
 pub use error::Error;
+pub use internal::{FlowsAndMessages, Internal, InternalMessages};
 pub use options::Options;
 pub use pipeline::reconcile;
 pub use reconciliation::{
-    Counts, DamagedLog, Datagrams, Hole, Internal, Reconciliation, StreamBytes, TranslatedEnd,
+    Counts, DamagedLog, Datagrams, Hole, Reconciliation, Settings, StreamBytes, TranslatedEnd,
     Translation,
 };

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use crate::internal::InternalMessages;
 use crate::tuning::{DEFAULT_AT_ONCE, DEFAULT_MEMORY, DEFAULT_TRANSLATION};
 
 /// Choices of [`reconcile`](crate::reconcile()).
@@ -11,10 +12,8 @@ pub struct Options {
     /// Adjacent messages of one flow and direction are one fat message when at most this time lies
     /// between them.
     pub fat_gap: Duration,
-    /// Whether to keep messages that a process sends to itself (an event loop's wake-up socket,
-    /// mostly). They say nothing of the system's structure and would be taken for causes, so they
-    /// are only counted by default.
-    pub keep_internal: bool,
+    /// Which of the messages that a process sends to itself are in the trace.
+    pub internal: InternalMessages,
     /// How sure two sockets with different names must be the ends of one connection, from 0 to 1,
     /// to be taken for them (see [`translation`](crate::translation)); `None`: they never are.
     pub translation: Option<f64>,
@@ -36,7 +35,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             fat_gap: Duration::from_millis(100),
-            keep_internal: false,
+            internal: InternalMessages::LeftOut,
             translation: Some(DEFAULT_TRANSLATION),
             memory: DEFAULT_MEMORY,
             threads: None,

@@ -50,7 +50,8 @@ pub fn reconcile(
     progress: &dyn Progress,
 ) -> Result<Reconciliation, Error> {
     let run = Run::new(data, options, progress);
-    let mut outcome = Reconciliation::default();
+    let mut outcome =
+        Reconciliation { settings: Some(options.into()), ..Reconciliation::default() };
 
     // Tables: a row for each flow, socket, name or connection.
     let Inputs { capture, imports } = read(&run, &mut outcome)?;
@@ -69,7 +70,7 @@ pub fn reconcile(
     let mut output = number(&connected, &used, flows, &mut rows, &mut outcome)?;
     let mut hosts = Hosts::of(&connected.capture, samples.merged());
     let calls = join_imports(&run, &imports, &mut hosts, &mut output, &mut rows, &mut outcome)?;
-    outcome.flows = output.flows;
+    outcome.flows = output.flows.saturating_sub(outcome.internal_in_trace().flows);
     let results = Results { rows, output, calls };
     let mut begun = sorter(&run, &connected, &budget);
     let clocks = finish(&run, &connected.capture, hosts, results, begun.as_mut(), &outcome)?;

@@ -3,11 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use message_trace::{DataDir, PathError};
 use serde::{Deserialize, Serialize};
 use socket_log::Log;
 use socket_log::layout::state;
+
+use crate::internal::{FlowsAndMessages, Internal, InternalMessages};
+use crate::options::Options;
 
 /// Counts by a name: of a protocol, or of a cause.
 pub type Counts = BTreeMap<String, u64>;
@@ -16,6 +20,9 @@ pub type Counts = BTreeMap<String, u64>;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reconciliation {
+    /// How it was made; `None` by a version that did not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Settings>,
     /// Log files found.
     pub logs: u64,
     /// How much room they take on the disk, in bytes.
@@ -66,7 +73,7 @@ pub struct Reconciliation {
     pub stream_bytes: StreamBytes,
     /// Datagrams.
     pub datagrams: Datagrams,
-    /// What a process sent to itself.
+    /// What a process sent to itself. Nothing else counts it, unless all of it was to be kept.
     pub internal: Internal,
     /// Sockets that another source knows more of, which were left out, by their own source.
     pub seen_twice: Counts,
@@ -142,6 +149,15 @@ pub struct StreamBytes {
     pub received_only: u64,
 }
 
+impl StreamBytes {
+    /// Adds what a part of the work counted.
+    pub(crate) fn absorb(&mut self, part: StreamBytes) {
+        self.matched += part.matched;
+        self.sent_only += part.sent_only;
+        self.received_only += part.received_only;
+    }
+}
+
 /// What became of the datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -168,14 +184,22 @@ pub struct Datagrams {
     pub peeked: u64,
 }
 
-/// What a process sent to itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Internal {
-    /// Flows.
-    pub flows: u64,
-    /// Messages that were left out of the trace.
-    pub messages: u64,
+/// What the user chose of what decides which messages there are.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// [`Options::internal`].
+    pub internal: InternalMessages,
+    /// [`Options::fat_gap`].
+    pub fat_gap: Duration,
+    /// [`Options::translation`].
+    pub translation: Option<f64>,
+}
+
+impl From<&Options> for Settings {
+    fn from(options: &Options) -> Settings {
+        let Options { internal, fat_gap, translation, .. } = *options;
+        Settings { internal, fat_gap, translation }
+    }
 }
 
 /// A log with damage.
@@ -220,7 +244,15 @@ impl Reconciliation {
         })
     }
 
-    /// How many messages were written.
+    /// What of [`Reconciliation::internal`] is in the trace.
+    pub fn internal_in_trace(&self) -> FlowsAndMessages {
+        match self.settings.map(|settings| settings.internal) {
+            Some(InternalMessages::BetweenThreads) => self.internal.between_threads,
+            _ => FlowsAndMessages::default(),
+        }
+    }
+
+    /// How many messages were written, but for those that a process sent to itself.
     pub fn total_messages(&self) -> u64 {
         self.messages.values().sum()
     }
@@ -244,10 +276,7 @@ impl Reconciliation {
         ] {
             more.iter().for_each(|(name, count)| add(counts, name, *count));
         }
-        let (bytes, more) = (&mut self.stream_bytes, part.stream_bytes);
-        bytes.matched += more.matched;
-        bytes.sent_only += more.sent_only;
-        bytes.received_only += more.received_only;
+        self.stream_bytes.absorb(part.stream_bytes);
         let (datagrams, more) = (&mut self.datagrams, part.datagrams);
         datagrams.sent += more.sent;
         datagrams.received += more.received;
@@ -259,8 +288,7 @@ impl Reconciliation {
         datagrams.truncated += more.truncated;
         datagrams.unchecked += more.unchecked;
         datagrams.peeked += more.peeked;
-        self.internal.flows += part.internal.flows;
-        self.internal.messages += part.internal.messages;
+        self.internal.absorb(part.internal);
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn warnings(found: &Reconciliation) -> Vec<Note> {
     notes.extend(unplaced(found));
     notes.push(note(found.datagrams.lost, DATAGRAM, "sent and never received"));
     // Of most programs these are few; where they are all there is, there is nothing else to see.
-    if found.internal.messages > found.total_messages() {
+    if left_out(found) > found.total_messages() {
         notes.push(internal(found));
     }
     notes.extend(by_cause(&found.ignored, RECORD, "passed over"));
@@ -36,12 +36,19 @@ pub(crate) fn warnings(found: &Reconciliation) -> Vec<Note> {
 
 /// Messages that were left out, as who sent them received them.
 fn internal(found: &Reconciliation) -> Note {
-    let who = if found.internal.messages == 1 {
-        "of a process to itself"
-    } else {
-        "of processes to themselves"
+    let who =
+        if left_out(found) == 1 { "of a process to itself" } else { "of processes to themselves" };
+    let kept = found.internal_in_trace().messages;
+    let way_out = match found.internal.between_threads.messages.saturating_sub(kept) {
+        0 => "",
+        _ => "; --node thread shows those between threads",
     };
-    note(found.internal.messages, MESSAGE, &format!("{who}, left out"))
+    note(left_out(found), MESSAGE, &format!("{who}, left out{way_out}"))
+}
+
+/// How many of the messages that processes sent to themselves are not in the trace.
+fn left_out(found: &Reconciliation) -> u64 {
+    found.internal.messages.saturating_sub(found.internal_in_trace().messages)
 }
 
 /// All that could not be seen or matched, each with its count, and what the recorded system itself

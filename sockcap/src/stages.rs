@@ -6,6 +6,7 @@
 
 mod current;
 mod names;
+mod recorded;
 mod requests;
 mod spans;
 
@@ -19,15 +20,15 @@ use workload::resources::Charged;
 
 use crate::arguments::Inference;
 use crate::error::Error;
-use crate::own_logs::{self, OwnLogs};
+use crate::kinds;
 use crate::progress::Terminal;
-use crate::{kinds, tidy};
 
 use crate::shown::{Shown, Source};
 use current::newer;
 use names::with_names;
 
 pub(crate) use names::aliases;
+pub(crate) use recorded::reconcile;
 
 /// Makes the messages of what is shown, unless they are there and as new as what they are made
 /// from.
@@ -36,6 +37,11 @@ pub(crate) fn messages(shown: &Shown) -> Result<(), Error> {
         Source::Messages => recorded_messages(&shown.data),
         Source::Spans => spans::messages(&shown.data),
     }
+}
+
+/// Makes the messages, unless they are there and as new as the logs and imports.
+pub(crate) fn recorded_messages(data: &DataDir) -> Result<(), Error> {
+    recorded::messages(data, None)
 }
 
 /// Makes the analysis of what is shown, unless it is there, as new as the messages, and made with
@@ -47,52 +53,18 @@ pub(crate) fn analysis(shown: &Shown, inference: &Inference) -> Result<AnalysisS
     }
 }
 
-/// Makes the messages, unless they are there and as new as the logs and imports.
-pub(crate) fn recorded_messages(data: &DataDir) -> Result<(), Error> {
-    // Somebody named the directory of spans itself.
-    if data.causes().exists() {
-        return spans::messages(data);
-    }
-    own_logs::tell_left_out(data)?;
-    tidy::tidy(data, &OwnLogs::of(data, false));
-    let newest_log = data.logs()?.iter().filter_map(DataDir::written).max();
-    let newest = newest_log.max(data.imports_changed()?);
-    let messages = DataDir::written(&data.messages()).filter(|_| data.nodes().exists());
-    match (newest, messages) {
-        // Somebody put the trace itself here.
-        (None, Some(_)) => Ok(()),
-        (Some(newest), Some(messages)) if newest < messages && !is_outgrown(data) => Ok(()),
-        _ => reconcile(data, &reconcile::Options::default()).map(|_| ()),
-    }
-}
-
-/// Whether a process has gone on since its log was read.
-fn is_outgrown(data: &DataDir) -> bool {
-    reconcile::Reconciliation::read(data).map_or(true, |last| last.is_outgrown(data))
-}
-
-/// Runs reconcile.
-pub(crate) fn reconcile(
-    data: &DataDir,
-    options: &reconcile::Options,
-) -> Result<reconcile::Reconciliation, Error> {
-    if data.logs()?.is_empty() && data.imported()?.is_empty() {
-        return Err(Error::NoLogs(data.path().to_owned()));
-    }
-    Ok(reconcile::reconcile(data, options, &Terminal::new())?)
-}
-
 /// Makes the analysis, unless it is there, as new as the messages, and made with the options of
 /// `inference`.
 pub(crate) fn recorded_analysis(
     data: &DataDir,
     inference: &Inference,
 ) -> Result<AnalysisSummary, Error> {
-    recorded_messages(data)?;
     if data.causes().exists() {
         return spans::analysis(data, data, inference);
     }
     let last = AnalysisSummary::read(data.analysis()).ok();
+    let options = last.as_ref().map(|last| last.options.clone()).unwrap_or_default();
+    recorded::messages(data, Some(inference.applied_to(options).grain))?;
     if let Some(last) = &last {
         let messages = DataDir::written(&data.messages());
         let current = [data.links(), data.paths(), data.patterns()]
@@ -124,8 +96,11 @@ pub(crate) fn analyze(
     inference: &Inference,
     options: analyze::Options,
 ) -> Result<AnalysisSummary, Error> {
-    messages(shown)?;
     let options = with_names(&shown.whole, inference, options)?;
+    match shown.source {
+        Source::Messages => recorded::messages(&shown.data, Some(options.grain))?,
+        Source::Spans => messages(shown)?,
+    }
     match (shown.source, inference.asks_to_infer()) {
         (Source::Messages, _) => analyze_recorded(&shown.data, options),
         (Source::Spans, Some(flag)) => Err(Error::KnownCauses(shown.whole.path().to_owned(), flag)),

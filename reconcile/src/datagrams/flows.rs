@@ -1,6 +1,7 @@
 //! The flows of datagrams (pairs of ends) of one partition: their messages in order, with their
 //! directions and names. Datagrams are never made fat: each is a message by its nature.
 
+use std::mem;
 use std::path::Path;
 
 use message_trace::{PathError, Protocol};
@@ -13,6 +14,7 @@ use crate::calls::FlowMessage;
 use crate::datagrams::end::{DatagramMessage, End};
 use crate::datagrams::in_order;
 use crate::datagrams::peer_names::Views;
+use crate::internal::{Callers, Reach, Standing};
 use crate::names::NameId;
 use crate::options::Options;
 use crate::reconciliation::{Reconciliation, add};
@@ -121,14 +123,22 @@ impl<'a> FlowMaker<'a> {
             while let Some(message) = ahead.next_if(|message| message.flow() == flow) {
                 known.add(self.views, &message)?;
             }
-            let (internal, reordered) = known.finish()?;
+            let (reach, reordered) = known.finish()?;
             matched.counts.datagrams.reordered += reordered;
             let of_flow = std::iter::from_fn(|| messages.next_if(|message| message.flow() == flow));
-            if internal && !self.options.keep_internal {
-                matched.counts.internal.flows += 1;
-                matched.counts.internal.messages += of_flow.count() as u64;
-            } else {
-                self.flow(&first, of_flow, &mut matched, rows)?;
+            match self.options.internal.standing(reach) {
+                Standing::Ordinary => self.flow(&first, of_flow, &mut matched, rows)?,
+                Standing::Kept => {
+                    let counts = mem::take(&mut matched.counts);
+                    self.flow(&first, of_flow, &mut matched, rows)?;
+                    let own = mem::replace(&mut matched.counts, counts);
+                    matched.counts.internal.add_flow(reach, &own);
+                }
+                Standing::LeftOut => {
+                    let mut own = Reconciliation::default();
+                    add(&mut own.messages, Protocol::Udp.name(), of_flow.count() as u64);
+                    matched.counts.internal.add_flow(reach, &own);
+                }
             }
         }
         failed.check()?;
@@ -214,20 +224,24 @@ struct Known<'a> {
     sockets: [u32; 2],
     /// When the datagrams of each direction came.
     arrivals: [ExternalSorter<'a, Arrival>; 2],
-    /// The process at both ends, unless there is none or there are several.
-    process: Option<u32>,
+    /// Who sent and received.
+    callers: Callers,
 }
 
 impl<'a> Known<'a> {
     fn new(maker: &FlowMaker<'a>, first: &DatagramMessage) -> Known<'a> {
         let arrivals = [maker.sorter(), maker.sorter()];
-        Known { sockets: first.sockets, arrivals, process: process(maker.views, first, 0) }
+        Known { sockets: first.sockets, arrivals, callers: Callers::default() }
     }
 
     fn add(&mut self, views: &Views, message: &DatagramMessage) -> Result<(), PathError> {
-        self.process = self
-            .process
-            .filter(|one| [0, 1].iter().all(|side| process(views, message, *side) == Some(*one)));
+        for side in [0, 1] {
+            let tid = Some(message.tids[side]).filter(|_| message.process(side).is_some());
+            match process(views, message, side) {
+                Some(process) => self.callers.add(process, tid),
+                None => self.callers.add_unknown(),
+            }
+        }
         if !message.is_pair() {
             return Ok(());
         }
@@ -235,9 +249,8 @@ impl<'a> Known<'a> {
         self.arrivals[usize::from(message.sockets != self.sockets)].push(Arrival { received, sent })
     }
 
-    /// Whether one process made all the sends and all the receives, and how many of the datagrams
-    /// came after one that was sent later.
-    fn finish(self) -> Result<(bool, u64), PathError> {
+    /// Between whom the datagrams go, and how many of them came after one that was sent later.
+    fn finish(self) -> Result<(Reach, u64), PathError> {
         let failed = ReadFailure::default();
         let mut reordered = 0;
         for arrivals in self.arrivals {
@@ -245,7 +258,7 @@ impl<'a> Known<'a> {
             reordered += in_order::reordered(arrivals.iter(&failed).map(|arrival| arrival.sent));
         }
         failed.check()?;
-        Ok((self.process.is_some(), reordered))
+        Ok((self.callers.reach(), reordered))
     }
 }
 

@@ -15,6 +15,7 @@ use crate::calls::{FlowMessage, StreamCall, Transfer};
 use crate::cause::Cause;
 use crate::connections::connecting::Connecting;
 use crate::connections::connection::Connection;
+use crate::internal::{Callers, Reach, Standing};
 use crate::logs::capture::Capture;
 use crate::options::Options;
 use crate::reconciliation::{Reconciliation, add};
@@ -121,8 +122,8 @@ impl StreamMatcher<'_> {
 
 /// What is done with the messages of a connection.
 struct Treatment<'a> {
-    /// Whether its messages are left out, as one process talks to itself.
-    internal: bool,
+    /// Whether its messages are in the trace.
+    is_used: bool,
     /// Whether the first message that the connecting side sends is the first of all.
     opens: bool,
     /// Whether logs tell operations of it.
@@ -158,13 +159,37 @@ impl Matching<'_> {
         if !self.both() {
             add(&mut counts.unmatched_streams, self.connection.cause.name(), 1);
         }
-        let internal = self.both() && !self.matcher.options.keep_internal && self.is_internal(ways);
-        counts.internal.flows += u64::from(internal);
+        let reach = if self.both() { self.reach(ways) } else { Reach::Processes };
+        let standing = self.matcher.options.internal.standing(reach);
+        let is_used = standing != Standing::LeftOut;
+        if standing == Standing::Ordinary {
+            self.treat(ways, is_used, counts, samples, rows)?;
+            return Ok(is_used);
+        }
+        let mut own = Reconciliation::default();
+        self.treat(ways, is_used, &mut own, samples, rows)?;
+        counts.internal.add_flow(reach, &own);
+        // They count whatever becomes of the messages.
+        counts.stream_bytes.absorb(own.stream_bytes);
+        counts.unanswered += own.unanswered;
+        Ok(is_used)
+    }
+
+    /// Makes the messages of the connection and counts them; they are handed on if the connection
+    /// `is_used`.
+    fn treat(
+        &self,
+        ways: &impl Ways,
+        is_used: bool,
+        counts: &mut Reconciliation,
+        samples: &mut Samples,
+        rows: &mut RowSink,
+    ) -> Result<(), PathError> {
         let mut nobody = Samples::new(0);
         let samples = if self.connection.doubtful { &mut nobody } else { samples };
         let greeting = Greeting::of(ways);
         if let Some(making) =
-            greeting.and_then(|greeting| self.making(&greeting)).filter(|_| !internal)
+            greeting.and_then(|greeting| self.making(&greeting)).filter(|_| is_used)
         {
             counts.connects += 1;
             rows.push(Row::of(&making, self.place, 0))?;
@@ -173,19 +198,18 @@ impl Matching<'_> {
         let opens = greeting.is_none() && !of_first.forgotten && !of_first.began_before;
         let operations =
             self.matcher.has_operations && (0..4).any(|way| ways.tally(way).operations);
-        let is_known = internal || operations;
+        let is_known = !is_used || operations;
         let multiplexed = if is_known { None } else { self.multiplexed(ways) };
         counts.multiplexed += u64::from(multiplexed.is_some());
         let exchanges =
             if is_known || multiplexed.is_some() { Vec::new() } else { self.exchanges(ways) };
         let gap = if multiplexed.is_some() { self.gap() } else { self.inner_gap(ways) };
         let multiplexed = multiplexed.as_ref();
-        let treatment = Treatment { internal, opens, operations, multiplexed, exchanges, gap };
+        let treatment = Treatment { is_used, opens, operations, multiplexed, exchanges, gap };
         for direction in 0..2 {
             self.direction(ways, direction, &treatment, counts, samples, rows)?;
         }
-        ways.check()?;
-        Ok(!internal)
+        ways.check()
     }
 
     /// Whether both ends were recorded.
@@ -222,7 +246,6 @@ impl Matching<'_> {
         samples: &mut Samples,
         rows: &mut RowSink,
     ) -> Result<(), PathError> {
-        let internal = treatment.internal;
         let inside = Inside::of(&treatment.exchanges, direction);
         let [sends, receives] = [2 * direction, 2 * direction + 1];
         let turns =
@@ -266,7 +289,7 @@ impl Matching<'_> {
             all += 1;
             both += u64::from(message.sent.is_some() && message.received.is_some());
             send_only += u64::from(message.received.is_none());
-            if !internal {
+            if treatment.is_used {
                 let row = Row::of(&message, self.place, direction);
                 let tells =
                     opens && Connecting::is_told_by(&message, self.end(self.connection.connecting));
@@ -278,10 +301,6 @@ impl Matching<'_> {
             of.sent_only += parts.unread;
             of.received_only += parts.unsent;
             of.matched += bytes - parts.unread - parts.unsent;
-        }
-        if internal {
-            counts.internal.messages += all;
-            return Ok(());
         }
         let [sent, received] = self.causes([sends, receives].map(|way| ways.tally(way)));
         let protocol = self.matcher.sockets[self.connection.socket() as usize].protocol;
@@ -383,21 +402,25 @@ impl Matching<'_> {
             && unanswered::is_unanswered(self.parts(ways, direction), back, waits, counts, seen)
     }
 
-    /// Whether one process made all the sends and all the receives: it only talked to itself.
-    /// Mostly the first message tells.
-    fn is_internal(&self, ways: &impl Ways) -> bool {
+    /// Between whom its messages go. Mostly the first one tells that it is not within a process.
+    fn reach(&self, ways: &impl Ways) -> Reach {
         let sockets = self.matcher.sockets;
         let owner = |socket: u32| sockets.get(socket as usize).map_or(NONE, |socket| socket.owner);
         let owners = [owner(self.connection.connecting), owner(self.connection.accepting)];
-        let mut processes = (0..2).flat_map(|direction| {
-            self.parts(ways, direction).flat_map(move |part| {
-                let sender = part.sent.map_or(owners[direction], |seen| seen.process);
-                let receiver = part.received.map_or(owners[1 - direction], |seen| seen.process);
-                [sender, receiver]
-            })
-        });
-        let first = processes.next();
-        processes.all(|process| Some(process) == first)
+        let mut callers = Callers::default();
+        for direction in 0..2 {
+            for part in self.parts(ways, direction) {
+                let ends = [(part.sent, direction), (part.received, 1 - direction)];
+                for (seen, end) in ends {
+                    let process = seen.map_or(owners[end], |seen| seen.process);
+                    callers.add(process, seen.map(|seen| seen.tid));
+                }
+                if callers.reach() == Reach::Processes {
+                    return Reach::Processes;
+                }
+            }
+        }
+        callers.reach()
     }
 
     /// Why messages have no receive, and why they have no send.

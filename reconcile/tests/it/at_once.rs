@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use reconcile::{Options, reconcile};
+use reconcile::{InternalMessages, Options, reconcile};
 use socket_log::encode::{self, Direction, Origin};
 use socket_log::layout::{FileHeader, KEEPS_NEWEST, NO_POSITION};
 use socket_log::write::{LogWriter, TCP};
@@ -202,6 +202,11 @@ fn files(system: &System, options: &Options) -> [Vec<u8>; 4] {
         .map(|path| std::fs::read(path).unwrap())
 }
 
+fn any_internal() -> impl Strategy<Value = InternalMessages> {
+    use InternalMessages::{BetweenThreads, Kept, LeftOut};
+    prop::sample::select(vec![LeftOut, BetweenThreads, Kept])
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 160, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -209,14 +214,14 @@ proptest! {
     fn connections_are_matched_in_memory_and_from_files_alike(
         connections in prop::collection::vec(any_connection(), 1..4),
         keep_newest in any::<bool>(),
-        keep_internal in any::<bool>(),
+        internal in any_internal(),
         gap in prop_oneof![Just(0u64), 1u64..200, Just(100_000_000)],
         at_once in prop_oneof![Just(0usize), 1usize..60],
     ) {
         let system = system(&connections, keep_newest);
         let all = Options {
             fat_gap: Duration::from_nanos(gap),
-            keep_internal,
+            internal,
             threads: NonZeroUsize::new(1),
             at_once: usize::MAX,
             ..Options::default()
@@ -232,12 +237,12 @@ proptest! {
     fn datagrams_of_a_flow_are_sorted_in_memory_and_in_files_alike(
         sent in prop::collection::vec(any_sent(), 1..150),
         kind in any::<[bool; 2]>(),
-        keep_internal in any::<bool>(),
+        internal in any_internal(),
         at_once in prop_oneof![Just(0usize), 1usize..200],
     ) {
         let system = datagrams(&sent, kind);
         let all =
-            Options { keep_internal, threads: NonZeroUsize::new(1), at_once: usize::MAX, ..Options::default() };
+            Options { internal, threads: NonZeroUsize::new(1), at_once: usize::MAX, ..Options::default() };
         let in_memory = files(&system, &all);
         for memory in [0, 1_000, all.memory] {
             let few = Options { memory, at_once, threads: NonZeroUsize::new(2), ..all.clone() };

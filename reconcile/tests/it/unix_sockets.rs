@@ -1,6 +1,6 @@
 //! Unix streams, pairs and what a process sends to itself.
 
-use reconcile::Options;
+use reconcile::{InternalMessages, Options};
 use socket_log::encode::{Direction, Origin, Role};
 use socket_log::write::{LogWriter, UNIX_SEQUENCE, UNIX_STREAM, unix};
 
@@ -141,7 +141,8 @@ fn what_a_process_sends_to_itself_is_counted_and_left_out() {
     let outcome = system.reconcile();
     assert_eq!(outcome.lines(), Vec::<String>::new());
     assert_eq!((outcome.counts.internal.flows, outcome.counts.internal.messages), (1, 2));
-    let kept = system.reconcile_with(&Options { keep_internal: true, ..Options::default() });
+    let kept =
+        system.reconcile_with(&Options { internal: InternalMessages::Kept, ..Options::default() });
     assert_eq!(kept.lines(), ["looper => looper 1 1000 1100", "looper => looper 1 2000000000 -"]);
 }
 

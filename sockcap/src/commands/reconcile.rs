@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use clocks::Clocks;
+use reconcile::InternalMessages;
 
 use crate::arguments::Data;
 use crate::arguments::values::{bytes, duration, share};
@@ -30,7 +31,8 @@ pub(crate) struct Reconcile {
     /// Take adjacent messages of a flow and direction as one up to this pause between them
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = duration)]
     fat_gap: Duration,
-    /// Keep what a process sends to itself, such as an event loop's wake-ups
+    /// Keep what a process sends to itself, such as an event loop's wake-ups, whatever a node is;
+    /// what its threads send each other is there without this where threads are nodes
     #[arg(long)]
     keep_internal: bool,
     /// Leave connections whose two ends have different names as two, each seen at one end
@@ -72,7 +74,11 @@ impl Reconcile {
         let default = reconcile::Options::default();
         reconcile::Options {
             fat_gap: self.fat_gap,
-            keep_internal: self.keep_internal,
+            internal: if self.keep_internal {
+                InternalMessages::Kept
+            } else {
+                InternalMessages::LeftOut
+            },
             translation: self.translation.or(default.translation).filter(|_| !self.no_translation),
             memory: self.memory.unwrap_or(default.memory),
             ..default

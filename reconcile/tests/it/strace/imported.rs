@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use importers::{Importer, Strace, Summary};
 use message_trace::{DataDir, MessageTrace};
-use reconcile::{Options, reconcile};
+use reconcile::{InternalMessages, Options, reconcile};
 use socket_log::{Log, Record};
 
 pub fn traces() -> PathBuf {
@@ -59,7 +59,7 @@ impl Imported {
     /// The messages after reconciliation: flow, direction, bytes, and whether both ends were seen.
     pub fn messages(&self) -> Vec<(i64, i8, i64, bool)> {
         let data = DataDir::new(self.directory.path());
-        let options = Options { keep_internal: true, ..Options::default() };
+        let options = Options { internal: InternalMessages::Kept, ..Options::default() };
         reconcile(&data, &options, &()).unwrap();
         let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
         trace

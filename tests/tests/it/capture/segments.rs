@@ -9,7 +9,7 @@ use end_to_end::capture::{Recorded, Recording, successful};
 use end_to_end::lab::Running;
 use end_to_end::{repository, target_directory};
 use message_trace::{DataDir, MessageTrace};
-use reconcile::{Options, reconcile};
+use reconcile::{InternalMessages, Options, reconcile};
 use socket_log::Record;
 use socket_log::encode::Direction::{self, Receive, Send};
 
@@ -65,8 +65,11 @@ fn each_datagram_of_a_send_is_one() {
         assert_eq!(sent.iter().map(|(size, ..)| size).sum::<u64>(), bytes, "{way}");
 
         let data = DataDir::new(recording.data());
-        let options =
-            Options { fat_gap: Duration::from_nanos(1), keep_internal: true, ..Options::default() };
+        let options = Options {
+            fat_gap: Duration::from_nanos(1),
+            internal: InternalMessages::Kept,
+            ..Options::default()
+        };
         let outcome = reconcile(&data, &options, &()).unwrap();
         let found = &outcome.datagrams;
         assert_eq!((found.matched, found.lost), (count, 0), "{way}");

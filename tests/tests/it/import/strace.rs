@@ -13,7 +13,7 @@ use end_to_end::oracle::{Witnessed, free_port};
 use end_to_end::repository;
 use importers::{Importer, Strace, Summary, strace_options};
 use message_trace::{DataDir, MessageTrace, Protocol};
-use reconcile::{Options, Reconciliation, reconcile};
+use reconcile::{InternalMessages, Options, Reconciliation, reconcile};
 
 /// A recording that strace saw too, run as the documentation says.
 fn witnessed() -> Witnessed {
@@ -33,8 +33,11 @@ type Messages = BTreeMap<(String, String, String, i8), (i64, i64, i64)>;
 
 fn messages(data: &DataDir) -> (Messages, Reconciliation) {
     // Apart: which are made fat depends on times.
-    let options =
-        Options { fat_gap: Duration::from_nanos(1), keep_internal: true, ..Options::default() };
+    let options = Options {
+        fat_gap: Duration::from_nanos(1),
+        internal: InternalMessages::Kept,
+        ..Options::default()
+    };
     let outcome = reconcile(data, &options, &()).unwrap();
     let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
     let mut all = Messages::new();

@@ -1,0 +1,161 @@
+//! Flows within one process: an event loop's wake-up socket, threads that talk over loopback or a
+//! socketpair, a server that calls itself. Where the node is the process they say nothing of the
+//! system's structure and would be taken for causes. Where it is the thread, those between threads
+//! are communication like any other (WAP5 section 2.5 goes down to threads).
+
+use serde::{Deserialize, Serialize};
+
+use crate::reconciliation::Reconciliation;
+
+/// Which of the messages that a process sends to itself are in the trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InternalMessages {
+    /// None: they are counted only.
+    #[default]
+    LeftOut,
+    /// Those of flows on which several of its threads sent or received: for an analysis whose nodes
+    /// are threads. They are counted apart from all other messages still.
+    BetweenThreads,
+    /// All of them, as if they went between processes.
+    Kept,
+}
+
+/// What becomes of the messages of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// They are messages like any others.
+    Ordinary,
+    /// They are in the trace, and counted as a process's own.
+    Kept,
+    /// They are only counted.
+    LeftOut,
+}
+
+impl InternalMessages {
+    /// What becomes of a flow of that reach.
+    pub(crate) fn standing(self, reach: Reach) -> Standing {
+        match (self, reach) {
+            (_, Reach::Processes) | (InternalMessages::Kept, _) => Standing::Ordinary,
+            (InternalMessages::BetweenThreads, Reach::Threads) => Standing::Kept,
+            _ => Standing::LeftOut,
+        }
+    }
+}
+
+/// Between whom the messages of a flow go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// A thread and itself.
+    Thread,
+    /// Threads of one process.
+    Threads,
+    /// Several processes.
+    Processes,
+}
+
+/// The processes and threads that sent and received on a flow, as far as they were gone through.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Callers {
+    process: Option<u32>,
+    tid: Option<i32>,
+    has_processes: bool,
+    has_threads: bool,
+}
+
+impl Callers {
+    /// Adds the process at an end of a message, and its thread if that was seen.
+    pub(crate) fn add(&mut self, process: u32, tid: Option<i32>) {
+        self.has_processes |= *self.process.get_or_insert(process) != process;
+        if let Some(tid) = tid {
+            self.has_threads |= *self.tid.get_or_insert(tid) != tid;
+        }
+    }
+
+    /// Adds an end that nobody is known to have used.
+    pub(crate) fn add_unknown(&mut self) {
+        self.has_processes = true;
+    }
+
+    /// Between whom the messages go.
+    pub(crate) fn reach(&self) -> Reach {
+        match (self.has_processes, self.has_threads) {
+            (true, _) => Reach::Processes,
+            (false, true) => Reach::Threads,
+            (false, false) => Reach::Thread,
+        }
+    }
+}
+
+/// Flows and messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FlowsAndMessages {
+    /// Flows.
+    pub flows: u64,
+    /// Their messages.
+    pub messages: u64,
+}
+
+/// What a process sent to itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Internal {
+    /// Flows.
+    pub flows: u64,
+    /// Their messages.
+    pub messages: u64,
+    /// Those among them that went between threads.
+    pub between_threads: FlowsAndMessages,
+}
+
+impl Internal {
+    /// Adds a flow of that reach with the messages that were counted in `of_flow`.
+    pub(crate) fn add_flow(&mut self, reach: Reach, of_flow: &Reconciliation) {
+        let messages = of_flow.total_messages();
+        self.flows += 1;
+        self.messages += messages;
+        if reach == Reach::Threads {
+            self.between_threads.flows += 1;
+            self.between_threads.messages += messages;
+        }
+    }
+
+    /// Adds what a part of the work counted.
+    pub(crate) fn absorb(&mut self, part: Internal) {
+        self.flows += part.flows;
+        self.messages += part.messages;
+        self.between_threads.flows += part.between_threads.flows;
+        self.between_threads.messages += part.between_threads.messages;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_within_a_process_is_in_the_trace_as_far_as_is_asked_for() {
+        use InternalMessages::{BetweenThreads, LeftOut};
+        let reach = |ends: &[(u32, Option<i32>)]| {
+            let mut callers = Callers::default();
+            ends.iter().for_each(|(process, tid)| callers.add(*process, *tid));
+            callers.reach()
+        };
+        let standing = |reach| {
+            [LeftOut, BetweenThreads, InternalMessages::Kept].map(|asked| asked.standing(reach))
+        };
+        let (out, kept, ordinary) = (Standing::LeftOut, Standing::Kept, Standing::Ordinary);
+        for ends in [&[][..], &[(1, Some(7)), (1, Some(7))], &[(1, Some(7)), (1, None)]] {
+            assert_eq!(standing(reach(ends)), [out, out, ordinary], "{ends:?}");
+        }
+        let threads = [(1, Some(7)), (1, None), (1, Some(8)), (1, Some(7))];
+        assert_eq!(standing(reach(&threads)), [out, kept, ordinary]);
+        let processes = [(1, Some(7)), (1, Some(8)), (2, None)];
+        assert_eq!(standing(reach(&processes)), [ordinary; 3]);
+        let mut unknown = Callers::default();
+        unknown.add(1, Some(7));
+        unknown.add_unknown();
+        assert_eq!(standing(unknown.reach()), [ordinary; 3]);
+    }
+}
