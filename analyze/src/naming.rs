@@ -16,6 +16,7 @@ mod outline;
 mod passing_ports;
 mod role_names;
 mod roles;
+mod stable_path;
 
 use std::ops::Range;
 

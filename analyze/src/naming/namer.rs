@@ -1,6 +1,6 @@
 //! Naming the messages of a trace, stretch by stretch.
 
-use message_trace::{EndpointId, Ends, MessageTrace, NodeId};
+use message_trace::{Endpoint, EndpointId, Ends, MessageTrace, NodeId};
 
 use super::Naming;
 use super::by_role::RoleNamer;
@@ -9,6 +9,7 @@ use super::known;
 use super::labels::{EPHEMERAL, HopName};
 use super::names;
 use super::roles::Roles;
+use super::stable_path::StablePaths;
 use crate::options::Options;
 
 impl Naming {
@@ -22,6 +23,7 @@ impl Naming {
 /// number in all stretches.
 pub(crate) struct Namer<'trace> {
     outline: &'trace MessageTrace,
+    stable: StablePaths,
     roles: Roles,
     nodes: names::GrainNodes<'trace>,
     hops: Interner<HopName>,
@@ -32,17 +34,26 @@ impl<'trace> Namer<'trace> {
     /// A namer for the trace whose `outline` this is: it has all nodes, and all pairs of endpoints
     /// ([`Outline`](super::Outline)).
     pub(crate) fn of(outline: &'trace MessageTrace, options: &'trace Options) -> Namer<'trace> {
-        let known = known::nodes(outline, &options.aliases);
+        let stable = StablePaths::of(outline);
+        let mut known = known::nodes(outline, &options.aliases);
+        stable.rename(&mut known, outline);
         let roles = Roles::of(outline, &known, options.grain, options.fixed_port_peers);
         let by_role = options.roles.then(|| RoleNamer::of(outline, &known, options));
         let nodes = names::GrainNodes::new(outline, known, options.grain, by_role);
-        Namer { outline, roles, nodes, hops: Interner::default(), texts: Interner::default() }
+        Namer {
+            outline,
+            stable,
+            roles,
+            nodes,
+            hops: Interner::default(),
+            texts: Interner::default(),
+        }
     }
 
     /// Names the nodes and hops of a stretch of the trace.
     pub(crate) fn name(&mut self, stretch: &MessageTrace) -> Naming {
-        let Namer { outline, roles, nodes, hops, texts } = self;
-        let labels = PortLabels::new(stretch, texts);
+        let Namer { outline, stable, roles, nodes, hops, texts } = self;
+        let labels = PortLabels::new(stretch, stable, texts);
         // An endpoint that the outline does not have is not fixed.
         let known: Vec<Option<EndpointId>> =
             stretch.endpoints().iter().map(|endpoint| outline.endpoint_id(endpoint)).collect();
@@ -90,10 +101,14 @@ struct PortLabels {
 }
 
 impl PortLabels {
-    fn new(trace: &MessageTrace, texts: &mut Interner<String>) -> PortLabels {
+    fn new(trace: &MessageTrace, stable: &StablePaths, texts: &mut Interner<String>) -> PortLabels {
         let ephemeral = texts.intern(EPHEMERAL.to_owned());
+        let label = |endpoint: &Endpoint| match stable.endpoint(endpoint) {
+            Some(stable) => names::port(&stable),
+            None => names::port(endpoint),
+        };
         let fixed =
-            trace.endpoints().iter().map(|endpoint| texts.intern(names::port(endpoint))).collect();
+            trace.endpoints().iter().map(|endpoint| texts.intern(label(endpoint))).collect();
         PortLabels { fixed, ephemeral }
     }
 

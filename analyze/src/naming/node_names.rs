@@ -5,6 +5,7 @@
 use message_trace::{Grain, MessageTrace, NodeId};
 use rustc_hash::FxHashMap;
 
+use super::stable_path::StablePaths;
 use super::{known, names};
 use crate::options::Options;
 
@@ -21,7 +22,8 @@ pub struct NodeNames<'trace> {
 impl<'trace> NodeNames<'trace> {
     /// The names that `trace`'s nodes have with `options`.
     pub fn new(trace: &'trace MessageTrace, options: &'trace Options) -> NodeNames<'trace> {
-        let known = known::nodes(trace, &options.aliases);
+        let mut known = known::nodes(trace, &options.aliases);
+        StablePaths::of(trace).rename(&mut known, trace);
         let with_host = names::on_many_hosts(trace, &known);
         NodeNames { trace, known, grain: options.grain, with_host, names: FxHashMap::default() }
     }

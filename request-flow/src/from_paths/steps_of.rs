@@ -118,9 +118,12 @@ impl StepNames {
                     self.parameter(parameter::SERVER_ADDRESS, &address.ip().to_string());
                     self.parameter(parameter::SERVER_PORT, &address.port().to_string());
                 }
-                Endpoint::Unix(name) | Endpoint::Other(name) => {
-                    self.parameter(parameter::SERVER_ADDRESS, &name);
+                // What is another one at each start says nothing, as an ephemeral port.
+                Endpoint::Unix(_) => {
+                    let stable = labels.dst_port.strip_prefix("unix:").unwrap_or(labels.dst_port);
+                    self.parameter(parameter::SERVER_ADDRESS, stable);
                 }
+                Endpoint::Other(name) => self.parameter(parameter::SERVER_ADDRESS, &name),
             }
         }
         self.parameter(parameter::NETWORK_TRANSPORT, transport(labels.protocol));

@@ -5,6 +5,7 @@ mod connecting;
 mod demo;
 mod diff;
 mod lookups;
+mod sockets_of_programs;
 mod spent;
 mod synth;
 mod thread_pool;

@@ -1,0 +1,195 @@
+//! The stable part of the names of unix sockets. Programs that make their own sockets name them
+//! after their process id, or by what a library draws at random for temporary files, so that each
+//! start has new names: `/run/wsgi.812.0.sock`, `/tmp/passenger.Xa3kQ9b/core`. Like an ephemeral
+//! port that says nothing, and is `*`. A number that tells one service from another stays:
+//! `/run/redis-6379.sock`, `/run/php8.2-fpm.sock`.
+//!
+//! The evidence, best first: a number is a process id where it is that of whoever is bound to the
+//! name, or of a process above it; and where it is that in other names of the same form. What was
+//! drawn at random looks like it ([`random`]), and so is what stands in its place in names of the
+//! same form. A number without such evidence stays.
+
+mod parts;
+mod random;
+
+use message_trace::{Endpoint, EndpointId, MessageTrace, Node, NodeId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use self::parts::Part;
+use super::known::Known;
+use crate::tuning::naming::{MAX_BINDING_PARENTS, MIN_DRAWN_ALIKE, MIN_LONE_PID};
+
+/// What stands for a part that is another one each time.
+const CHANGING: &str = "*";
+
+/// The names of unix sockets that have a part which is another one each time.
+#[derive(Debug, Default)]
+pub(super) struct StablePaths {
+    /// By name, without `unix:`, what is stable of it.
+    of: FxHashMap<String, String>,
+}
+
+/// The place of a part in names of one form: all of the names but it and other parts that may
+/// change, its number among them, and its length where it is no number.
+type Place = (Vec<String>, usize, usize);
+
+/// What the names of one form have at a place.
+#[derive(Default)]
+struct Found {
+    /// Number of names in which it is the process id of who is bound to them.
+    is_pid: usize,
+    /// Number of names in which it is not.
+    is_other: usize,
+    /// Number of names in which it looks drawn at random.
+    random: usize,
+    all: usize,
+}
+
+impl Found {
+    fn add(&mut self, part: &Part<'_>, is_pid: Option<bool>) {
+        self.all += 1;
+        self.random += usize::from(part.is_random);
+        match is_pid {
+            Some(true) => self.is_pid += 1,
+            Some(false) => self.is_other += 1,
+            None => {}
+        }
+    }
+
+    /// Whether the part of one of the names is another one each time.
+    fn changes(&self, part: &Part<'_>, is_pid: Option<bool>) -> bool {
+        if part.is_random {
+            return true;
+        }
+        match (part.number(), is_pid) {
+            (None, _) => self.random >= MIN_DRAWN_ALIKE && 4 * self.random >= 3 * self.all,
+            (Some(number), Some(true)) if number >= MIN_LONE_PID => true,
+            (Some(_), Some(true)) => self.is_pid > 1 && self.is_other == 0,
+            // Whoever made the socket was not recorded, or has ended.
+            (Some(_), _) => self.is_pid > 1 && self.is_pid >= 3 * self.is_other,
+        }
+    }
+}
+
+impl StablePaths {
+    /// Learns from a trace, or its outline.
+    pub(super) fn of(trace: &MessageTrace) -> StablePaths {
+        let names = names(trace);
+        if names.is_empty() {
+            return StablePaths::default();
+        }
+        let bound = Bound::of(trace, &names);
+        let mut places: FxHashMap<Place, Found> = FxHashMap::default();
+        for (id, name) in &names {
+            let parts = parts::of(name);
+            for (at, part) in parts.iter().enumerate().filter(|(_, part)| part.may_change()) {
+                places.entry(place(&parts, at)).or_default().add(part, bound.is_pid(*id, part));
+            }
+        }
+        let stable = |(id, name): &(EndpointId, &str)| {
+            let parts = parts::of(name);
+            let mut stable = String::new();
+            for (at, part) in parts.iter().enumerate() {
+                let found = places.get(&place(&parts, at)).filter(|_| part.may_change());
+                let changes =
+                    found.is_some_and(|found| found.changes(part, bound.is_pid(*id, part)));
+                stable.push_str(if changes { CHANGING } else { part.text });
+            }
+            (stable != *name).then(|| ((*name).to_owned(), stable))
+        };
+        StablePaths { of: names.iter().filter_map(stable).collect() }
+    }
+
+    /// The endpoint, if it has a part that changes, without that.
+    pub(super) fn endpoint(&self, endpoint: &Endpoint) -> Option<Endpoint> {
+        match endpoint {
+            Endpoint::Unix(name) => self.of.get(name).cloned().map(Endpoint::Unix),
+            _ => None,
+        }
+    }
+
+    /// Names the nodes that are known by the name of their socket alone by what is stable of it.
+    pub(super) fn rename(&self, known: &mut [Known<'_>], trace: &MessageTrace) {
+        if self.of.is_empty() {
+            return;
+        }
+        for (known, node) in known.iter_mut().zip(&trace.nodes.0) {
+            let is_endpoint = !node.traced && !known.is_alias && known.name == node.command;
+            let Ok(endpoint) = known.name.parse::<Endpoint>();
+            if let Some(stable) = self.endpoint(&endpoint).filter(|_| is_endpoint) {
+                known.name = stable.to_string();
+            }
+        }
+    }
+}
+
+/// The names of the unix sockets of a trace, but for those without one of their own.
+fn names(trace: &MessageTrace) -> Vec<(EndpointId, &str)> {
+    let named = trace.endpoints().iter().zip(0..).filter_map(|(endpoint, id)| match endpoint {
+        Endpoint::Unix(name) => Some((id, name.as_str())),
+        _ => None,
+    });
+    named.filter(|(_, name)| !name.is_empty() && !name.starts_with('#')).collect()
+}
+
+/// The place of a part: what all names of its form have in common.
+fn place(parts: &[Part<'_>], at: usize) -> Place {
+    let form = |(place, part): (usize, &Part<'_>)| match part.may_change() {
+        _ if place == at => String::new(),
+        true if part.number().is_some() => "0".to_owned(),
+        true if part.is_random => CHANGING.to_owned(),
+        _ => part.text.to_owned(),
+    };
+    let is_number = parts.get(at).is_some_and(|part| part.number().is_some());
+    let length = parts.get(at).map_or(0, |part| part.text.len());
+    (parts.iter().enumerate().map(form).collect(), at, if is_number { 0 } else { length })
+}
+
+/// The processes that are bound to names: those that sent or received there as their own end, and
+/// the processes above them, as a master makes the socket that its workers serve.
+struct Bound {
+    of: FxHashMap<EndpointId, FxHashSet<u32>>,
+}
+
+impl Bound {
+    fn of(trace: &MessageTrace, names: &[(EndpointId, &str)]) -> Bound {
+        let named: FxHashSet<EndpointId> = names.iter().map(|(id, _)| *id).collect();
+        let mut nodes: FxHashMap<EndpointId, FxHashSet<NodeId>> = FxHashMap::default();
+        for message in trace.messages() {
+            let ends = [(message.src, message.src_endpoint), (message.dst, message.dst_endpoint)];
+            for (node, endpoint) in ends.into_iter().filter(|(_, end)| named.contains(end)) {
+                nodes.entry(endpoint).or_default().insert(node);
+            }
+        }
+        let mut parents: FxHashMap<(&str, i32), Option<i32>> = FxHashMap::default();
+        for node in trace.nodes.0.iter().filter(|node| node.traced) {
+            if let Some(pid) = node.pid {
+                parents.entry((&node.host, pid)).or_insert(node.parent_pid);
+            }
+        }
+        let line = |node: &'_ Node| -> Vec<u32> {
+            let Some(pid) = node.pid.filter(|_| node.traced) else { return Vec::new() };
+            let above = std::iter::successors(node.parent_pid, |above| {
+                parents.get(&(node.host.as_str(), *above)).copied().flatten()
+            });
+            let line = std::iter::once(pid).chain(above.take(MAX_BINDING_PARENTS));
+            line.filter_map(|pid| u32::try_from(pid).ok()).collect()
+        };
+        let pids = |nodes: FxHashSet<NodeId>| {
+            nodes.iter().filter_map(|node| trace.nodes.get(*node)).flat_map(line).collect()
+        };
+        Bound { of: nodes.into_iter().map(|(id, nodes)| (id, pids(nodes))).collect() }
+    }
+
+    /// Whether the part of the name is the id of a process that is bound to it; `None` where it is
+    /// no number, or no such process is known.
+    fn is_pid(&self, name: EndpointId, part: &Part<'_>) -> Option<bool> {
+        let number = part.number()?;
+        let pids = self.of.get(&name).filter(|pids| !pids.is_empty())?;
+        Some(pids.contains(&number))
+    }
+}
+
+#[cfg(test)]
+#[path = "stable_path_tests.rs"]
+mod tests;
