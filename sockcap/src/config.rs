@@ -18,6 +18,7 @@ use std::process::ExitCode;
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use socket_log::names;
 
 use crate::command::Run;
 use crate::command_line;
@@ -28,6 +29,9 @@ use file::{ConfigError, Owner, Settings};
 
 /// The name of the file in a data directory.
 const IN_DATA: &str = "sockcap.toml";
+
+/// The commands whose `--host` is this host's name unless it is given: what `SOCKCAP_HOST` says.
+const HAVE_OWN_HOST: [&[&str]; 2] = [&["record"], &["import", "strace"]];
 
 /// The command that the process's arguments and the configuration files ask for. An error is
 /// printed here and returned as the exit status.
@@ -175,6 +179,13 @@ fn is_given(given: &ArgMatches, argument: &Arg) -> bool {
     matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
 }
 
+/// Whether a variable of the library says what the flag of that command would say. Such a variable
+/// is no flag's own, as what is recorded by hand has it, too.
+fn is_in_environment((command, flag): &(Vec<String>, String)) -> bool {
+    let is_of_host = HAVE_OWN_HOST.iter().any(|of| command.as_slice() == *of) && flag == "host";
+    is_of_host && env::var_os(names::HOST_VARIABLE).is_some_and(|name| !name.is_empty())
+}
+
 /// Whether a command line can have only one of the two.
 fn exclude_each_other(command: &Command, one: &Arg, other: &Arg) -> bool {
     let by_name = |one: &Arg, other: &Arg| {
@@ -210,6 +221,9 @@ fn with_settings(
         for argument in command.get_arguments() {
             let key = (path.clone(), argument.get_long().unwrap_or_default().to_owned());
             let Some(setting) = settings.get(&key) else { continue };
+            if is_in_environment(&key) {
+                continue;
+            }
             let wins = |given: &&Arg| {
                 given.get_id() == argument.get_id() || exclude_each_other(command, given, argument)
             };

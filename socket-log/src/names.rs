@@ -51,14 +51,29 @@ pub fn read_host_name(text: &str) -> Result<String, String> {
     host_name(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
+/// The variable that names this host, to the preloaded library and to `sockcap`.
+pub const HOST_VARIABLE: &str = "SOCKCAP_HOST";
+
 /// Name of this host, as the preloaded library takes it: what `SOCKCAP_HOST` says, else the
-/// kernel's.
+/// kernel's. What no host's name may have in it is `_`.
 #[cfg(feature = "reader")]
 pub fn own_host_name() -> String {
-    let given = std::env::var_os("SOCKCAP_HOST").filter(|name| !name.is_empty());
+    let given = std::env::var_os(HOST_VARIABLE).filter(|name| !name.is_empty());
     match given {
-        Some(name) => name.to_string_lossy().into_owned(),
-        None => rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        Some(name) => made_plain(&name.to_string_lossy()),
+        None => made_plain(&rustix::system::uname().nodename().to_string_lossy()),
+    }
+}
+
+/// The name, without what no host's name may have in it.
+#[cfg(feature = "reader")]
+fn made_plain(name: &str) -> String {
+    let plain = |c: char| if is_plain_character(c) { c } else { '_' };
+    let plain: String = name.chars().map(plain).take(HOST_NAME_LENGTH).collect();
+    match plain.strip_prefix('.') {
+        Some(rest) => format!("_{rest}"),
+        None if plain.is_empty() => "localhost".to_owned(),
+        None => plain,
     }
 }
 
@@ -79,8 +94,11 @@ pub fn log_name(name: &str) -> Result<(), NameError> {
 /// No separator, no control character, nothing that a shell or a terminal takes for something else;
 /// neither hidden, nor the directory itself or the one above.
 fn is_plain(name: &str) -> bool {
-    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    !name.is_empty() && !name.starts_with('.') && name.bytes().all(allowed)
+    !name.is_empty() && !name.starts_with('.') && name.chars().all(is_plain_character)
+}
+
+fn is_plain_character(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_.".contains(c)
 }
 
 #[cfg(test)]
@@ -100,6 +118,15 @@ mod tests {
             ["", ".", "..", ".x", "a/b", "a b", "a\0", "é", "a\n", "a\\b", &"x".repeat(128)]
         {
             assert_eq!(host_name(wrong), Err(NameError::Host), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn whatever_the_kernel_calls_a_host_becomes_the_name_of_one() {
+        assert_eq!(made_plain("web-1.example"), "web-1.example");
+        assert_eq!(made_plain("a/b c"), "a_b_c");
+        for name in ["", ".", "..", ".x", "a/../b", "é", "a\0", &"é".repeat(200)] {
+            assert_eq!(host_name(&made_plain(name)), Ok(()), "{name}");
         }
     }
 

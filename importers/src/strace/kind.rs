@@ -1,7 +1,6 @@
 //! `import strace`: what it says of itself.
 
 use registry::{About, Flag};
-use rustix::system::uname;
 use socket_log::names;
 
 use super::{Strace, import_bytes};
@@ -11,8 +10,8 @@ static HOST: Flag<String> = Flag::text(
     "host",
     "NAME",
     names::read_host_name,
-    "The host that the programs ran on, by the name it has in the trace [default: this host's own \
-     name]",
+    "The host that the programs ran on, by the name it has in the trace [default: SOCKCAP_HOST or, \
+     where that is not set, the kernel's name]",
 );
 
 /// The entry in the registry.
@@ -39,16 +38,11 @@ Run strace like this:
     files: "The files",
     files_by: None,
     flags: &[&HOST],
-    make: |given| Box::new(Strace { host: given.get(&HOST).unwrap_or_else(own_name) }),
+    make: |given| Box::new(Strace { host: given.get(&HOST).unwrap_or_else(names::own_host_name) }),
     fuzz,
     #[cfg(test)]
     samples,
 };
-
-/// This host's name, as a recording without a name for it has it.
-fn own_name() -> String {
-    uname().nodename().to_string_lossy().into_owned()
-}
 
 /// `import strace` of one file, whatever it begins with.
 fn fuzz(bytes: &[u8]) {

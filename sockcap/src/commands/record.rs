@@ -22,7 +22,7 @@ use importers::how_to_run_strace;
 use message_trace::DataDir;
 use rustix::time::{ClockId, clock_gettime};
 use socket_log::RecordingId;
-use socket_log::names::own_host_name;
+use socket_log::names::{HOST_VARIABLE, own_host_name};
 
 use crate::arguments::Data;
 use crate::arguments::offers::programs;
@@ -68,7 +68,8 @@ By hand:
 pub(crate) struct Record {
     #[command(flatten)]
     data: Data,
-    /// The name of this host in the trace [default: the host's own name]
+    /// The name of this host in the trace [default: SOCKCAP_HOST or, where that is not set, the
+    /// kernel's name]
     #[arg(long, value_name = "NAME", value_parser = host_name)]
     pub(crate) host: Option<String>,
     /// Refuse to run a program that cannot be recorded, instead of warning
@@ -238,7 +239,7 @@ fn run_under(
     command.envs(arguments.library.variables());
     // All that is recorded together has one name of the host, whoever sets it.
     let host = arguments.host.clone().unwrap_or_else(own_host_name);
-    command.env("SOCKCAP_HOST", &host);
+    command.env(HOST_VARIABLE, &host);
     let failed = |source: io::Error| Error::Command {
         command: program.to_string_lossy().into_owned(),
         hint: match source.kind() {

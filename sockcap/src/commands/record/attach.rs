@@ -13,7 +13,7 @@ use injector::{Attached, Left};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use socket_log::RecordingId;
-use socket_log::names::own_host_name;
+use socket_log::names::{HOST_VARIABLE, own_host_name};
 
 use super::injection::Injection;
 use super::{folders, recording};
@@ -94,7 +94,7 @@ fn variables(asked: &Asked<'_>, host: &str, injection: &Injection) -> Vec<(OsStr
     let mut all: Vec<(OsString, OsString)> = vec![
         ("LD_PRELOAD".into(), asked.library.into()),
         ("SOCKCAP_DIR".into(), asked.directory.into()),
-        ("SOCKCAP_HOST".into(), host.into()),
+        (HOST_VARIABLE.into(), host.into()),
         (recording::VARIABLE.into(), asked.recording.to_string().into()),
         (socket.into(), path.into()),
     ];

@@ -1,18 +1,18 @@
 //! When threads had a processor, as `sockcap record --resources` has it of the kernel, against what
 //! programs say of themselves; and who woke whom.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use end_to_end::capture::Recording;
+use end_to_end::capture::{Recording, successful};
 use end_to_end::command::{succeeds, text};
 use end_to_end::sockcap;
-use message_trace::DataDir;
 use message_trace::table::{self, columns::Columns};
+use message_trace::{DataDir, DataPath};
 use socket_log::switches::{Found, Switch, SwitchEvent, SwitchLog};
 
 /// What a program printed that was recorded with its resources, and what `sockcap` said.
@@ -238,4 +238,99 @@ fn who_woke_whom_is_what_the_program_says() {
         }
     }
     assert_eq!(found, said);
+}
+
+/// Ways to say what the host is called: variables, arguments of `record`, words before the command,
+/// and a file of the user's. All are of the host that the last word says.
+const WAYS: [(&[(&str, &str)], &[&str], &[&str], &str, &str); 8] = [
+    (&[], &["--host", "flag"], &[], "", "flag"),
+    (&[("SOCKCAP_HOST", "variable")], &[], &[], "", "variable"),
+    (&[], &[], &[], "[record]\nhost = 'file'", "file"),
+    (&[("SOCKCAP_HOST", "variable")], &["--host", "flag"], &[], "", "flag"),
+    (&[("SOCKCAP_HOST", "variable")], &[], &[], "[record]\nhost = 'file'", "variable"),
+    (&[], &["--host", "flag"], &[], "[record]\nhost = 'file'", "flag"),
+    (&[("SOCKCAP_HOST", "")], &[], &[], "[record]\nhost = 'file'", "file"),
+    (&[], &["--host", "flag"], &["env", "SOCKCAP_HOST=program"], "", "program"),
+];
+
+/// The host of each event of that kind, each host once.
+fn hosts_of(data: &Path, kind: &str) -> BTreeSet<String> {
+    let path = DataDir::new(data).own_events();
+    let mut hosts = BTreeSet::new();
+    for batch in table::read(&path).unwrap() {
+        let batch = batch.unwrap();
+        let columns = Columns::new(&path, &batch);
+        let (host, event) = (columns.texts("host").unwrap(), columns.texts("event").unwrap());
+        let of_kind = host.into_iter().zip(event).filter(|(_, event)| *event == Some(kind));
+        hosts.extend(of_kind.filter_map(|(host, _)| host.map(str::to_owned)));
+    }
+    hosts
+}
+
+#[test]
+fn a_host_has_one_name_whoever_sets_it() {
+    let recording = Recording::new();
+    let program = recording.compile("costs");
+    let config = recording.file("config");
+    for (at, (variables, arguments, before, file, expected)) in WAYS.into_iter().enumerate() {
+        let data = recording.file(&format!("data{at}"));
+        fs::create_dir_all(config.join("sockcap")).unwrap();
+        fs::write(config.join("sockcap/config.toml"), file).unwrap();
+        let mut command = Command::new(sockcap());
+        command.args(["record", "--resources", "-d"]).arg(&data).args(arguments).arg("--");
+        command.args(before).arg(&program).args(["spin", "-1", "5"]);
+        command.env_remove("SOCKCAP_HOST").env("XDG_CONFIG_HOME", &config);
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        succeeds(&["reconcile", "-d", &data.display().to_string()], Path::new("/"));
+        let expected = BTreeSet::from([expected.to_owned()]);
+        assert_eq!(hosts_of(&data, "sched/In"), expected, "processor time of {at}");
+        let logs = DataDir::new(&data).logs().unwrap();
+        let folder = |log: &DataPath| log.parent().file_name().unwrap().display().to_string();
+        assert_eq!(logs.iter().map(folder).collect::<BTreeSet<_>>(), expected, "logs of {at}");
+    }
+}
+
+#[test]
+fn two_recorders_of_one_host_are_one_host() {
+    let recording = Recording::new();
+    let program = recording.compile("costs");
+    let (one, other) = (recording.file("one"), recording.file("other"));
+    let mut used = 0;
+    for (data, named) in [(&one, &["--host", "web"][..]), (&other, &[])] {
+        let mut command = Command::new(sockcap());
+        command.args(["record", "--resources", "-d"]).arg(data).args(named).arg("--");
+        command.arg(&program).args(["spin", "-1", "40"]).env("SOCKCAP_HOST", "web");
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        used += self::used(&text(&output.stdout)).iter().map(|(_, used)| *used).sum::<i64>();
+    }
+    successful(Command::new("cp").arg("-r").arg(other.join("hosts")).arg(&one));
+    assert_eq!(DataDir::new(&one).switches().unwrap().len(), 2);
+    succeeds(&["reconcile", "-d", &one.display().to_string()], Path::new("/"));
+    assert_eq!(hosts_of(&one, "sched/In"), BTreeSet::from(["web".to_owned()]));
+    let ran = running(&one);
+    assert!(ran >= used * 1000, "{ran} ns of {used} us, of both recorders");
+}
+
+/// Nanoseconds that threads ran, as the events tell.
+fn running(data: &Path) -> i64 {
+    let path = DataDir::new(data).own_events();
+    let (mut since, mut sum) = (BTreeMap::new(), 0);
+    for batch in table::read(&path).unwrap() {
+        let batch = batch.unwrap();
+        let columns = Columns::new(&path, &batch);
+        let (time, thread) = (columns.int64("time").unwrap(), columns.int32("thread").unwrap());
+        let event = columns.texts("event").unwrap();
+        for ((time, thread), event) in time.into_iter().zip(thread).zip(event) {
+            match event {
+                Some("sched/In") => drop(since.insert(thread, time.unwrap())),
+                Some("sched/Out" | "sched/Exit") => {
+                    sum += since.remove(&thread).map_or(0, |since| time.unwrap() - since);
+                }
+                _ => {}
+            }
+        }
+    }
+    sum
 }
