@@ -12,11 +12,12 @@ pub(crate) fn way_out(cause: &str) -> Option<&'static str> {
         unseen::MACHINE | unseen::FILTER => {
             Some("run it under strace, then 'sockcap import strace'")
         }
-        // A program that gives its rights up and executes itself to have them again does so under
-        // every user; strace as root leaves it its rights.
+        // A program that gives its rights up and executes itself to have them again (a mail server)
+        // does so whoever records it; strace as root leaves it its rights.
         unseen::RIGHTS => Some(
-            "run the command under 'strace -f' as root, then 'sockcap import strace'; or, if it \
-             already has these rights as it is begun, record as that user",
+            "run the command as root under strace, as 'sockcap import strace --help' says, and \
+             import what it writes; to record as root helps only where what begins it is root's \
+             then",
         ),
         unseen::DIRECTORY => Some("let its user write to the data directory, or record as root"),
         unseen::LIBRARY => Some("put libsockcap.so where it can open it, see docs/chroot.md"),

@@ -38,6 +38,7 @@ mod reconnect;
 mod recorder;
 mod recording_id;
 mod resources;
+mod rights;
 mod sanitizers;
 mod secrets;
 mod segments;
