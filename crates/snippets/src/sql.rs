@@ -4,251 +4,27 @@
 //! What is blanked keeps its length and its form, so that a reader finds the same tables: a text in
 //! quotes stays one, and a number a number.
 
+mod lead;
+mod words;
+
+use self::words::{KEYWORDS, OBJECTS, OF_OBJECTS, OF_ROWS, OTHERS};
 use crate::bytes::BLANK;
 
 /// Byte in the place of a word's.
 const LETTER: u8 = b'x';
 
-/// Statements whose tables are kept, too.
-const OF_ROWS: &[&[u8]] = &[
-    b"SELECT",
-    b"INSERT",
-    b"UPDATE",
-    b"DELETE",
-    b"MERGE",
-    b"REPLACE",
-    b"VALUES",
-    b"TABLE",
-    b"WITH",
-    b"EXPLAIN",
-    b"COPY",
-    b"TRUNCATE",
-    b"LOCK",
-    b"ANALYZE",
-    b"VACUUM",
-    b"DESCRIBE",
-    b"DESC",
-];
-
-/// Statements about an object, whose kind is one of the next words.
-const OF_OBJECTS: &[&[u8]] = &[b"CREATE", b"ALTER", b"DROP"];
-
-/// Statements whose first word alone is kept.
-const OTHERS: &[&[u8]] = &[
-    b"BEGIN",
-    b"START",
-    b"COMMIT",
-    b"ROLLBACK",
-    b"SAVEPOINT",
-    b"RELEASE",
-    b"SET",
-    b"SHOW",
-    b"USE",
-    b"UNLOCK",
-    b"GRANT",
-    b"REVOKE",
-    b"LISTEN",
-    b"UNLISTEN",
-    b"NOTIFY",
-    b"PREPARE",
-    b"EXECUTE",
-    b"DEALLOCATE",
-    b"DECLARE",
-    b"FETCH",
-    b"MOVE",
-    b"CLOSE",
-    b"KILL",
-    b"LOAD",
-    b"HANDLER",
-    b"DO",
-    b"CALL",
-    b"RESET",
-    b"DISCARD",
-    b"CHECKPOINT",
-    b"REINDEX",
-    b"COMMENT",
-    b"SECURITY",
-    b"REFRESH",
-    b"IMPORT",
-    b"CLUSTER",
-    b"REASSIGN",
-    b"XA",
-    b"FLUSH",
-    b"OPTIMIZE",
-    b"CHECK",
-    b"REPAIR",
-    b"RENAME",
-    b"INSTALL",
-    b"CHANGE",
-    b"PURGE",
-    b"STOP",
-    b"ABORT",
-    b"END",
-    b"SHUTDOWN",
-    b"BINLOG",
-    b"CACHE",
-];
-
-/// Words that stand between CREATE and what it is about, and those that say what that is.
-const OBJECTS: &[&[u8]] = &[
-    b"OR",
-    b"REPLACE",
-    b"TEMPORARY",
-    b"TEMP",
-    b"UNLOGGED",
-    b"GLOBAL",
-    b"LOCAL",
-    b"UNIQUE",
-    b"RECURSIVE",
-    b"MATERIALIZED",
-    b"AGGREGATE",
-    b"CONSTRAINT",
-    b"FOREIGN",
-    b"EVENT",
-    b"INDEX",
-    b"VIEW",
-    b"DATABASE",
-    b"SCHEMA",
-    b"FUNCTION",
-    b"PROCEDURE",
-    b"TRIGGER",
-    b"SEQUENCE",
-    b"TYPE",
-    b"EXTENSION",
-    b"USER",
-    b"ROLE",
-    b"SYSTEM",
-];
-
-/// Words that are no names where one could stand.
-const KEYWORDS: &[&[u8]] = &[
-    b"ALL",
-    b"AND",
-    b"ANY",
-    b"AS",
-    b"ASC",
-    b"BETWEEN",
-    b"BY",
-    b"CASE",
-    b"COLLATE",
-    b"CONFLICT",
-    b"CROSS",
-    b"CURRENT",
-    b"DEFAULT",
-    b"DELETE",
-    b"DESC",
-    b"DISTINCT",
-    b"DO",
-    b"DUPLICATE",
-    b"ELSE",
-    b"END",
-    b"ESCAPE",
-    b"EXCEPT",
-    b"EXISTS",
-    b"FETCH",
-    b"FIRST",
-    b"FOR",
-    b"FORCE",
-    b"FROM",
-    b"FULL",
-    b"GROUP",
-    b"HAVING",
-    b"IGNORE",
-    b"ILIKE",
-    b"IN",
-    b"INDEX",
-    b"INNER",
-    b"INSERT",
-    b"INTERSECT",
-    b"INTERVAL",
-    b"INTO",
-    b"IS",
-    b"ISNULL",
-    b"JOIN",
-    b"KEY",
-    b"LAST",
-    b"LATERAL",
-    b"LEFT",
-    b"LIKE",
-    b"LIMIT",
-    b"LOCK",
-    b"LOCKED",
-    b"MATCHED",
-    b"MATERIALIZED",
-    b"MERGE",
-    b"MODE",
-    b"NATURAL",
-    b"NEXT",
-    b"NOT",
-    b"NOTHING",
-    b"NOTNULL",
-    b"NOWAIT",
-    b"NULL",
-    b"NULLS",
-    b"OF",
-    b"OFFSET",
-    b"ON",
-    b"ONLY",
-    b"OR",
-    b"ORDER",
-    b"OUTER",
-    b"OVER",
-    b"PARTITION",
-    b"RECURSIVE",
-    b"REGEXP",
-    b"RETURNING",
-    b"RIGHT",
-    b"ROLLUP",
-    b"ROW",
-    b"ROWS",
-    b"SELECT",
-    b"SET",
-    b"SHARE",
-    b"SIMILAR",
-    b"SKIP",
-    b"SOME",
-    b"STDIN",
-    b"STDOUT",
-    b"TABLE",
-    b"THEN",
-    b"TO",
-    b"TRUE",
-    b"FALSE",
-    b"UNION",
-    b"UPDATE",
-    b"USE",
-    b"USING",
-    b"VALUES",
-    b"WHEN",
-    b"WHERE",
-    b"WINDOW",
-    b"WITH",
-    b"WITHIN",
-    b"XOR",
-    b"LOW_PRIORITY",
-    b"DELAYED",
-    b"HIGH_PRIORITY",
-    b"QUICK",
-    b"STRAIGHT_JOIN",
-    b"IF",
-    b"ADD",
-    b"COLUMN",
-    b"FILTER",
-    b"VERBOSE",
-    b"FREEZE",
-    b"EXPLAIN",
-    b"ANALYZE",
-    b"REPLACE",
-];
-
 /// Whether a text begins as a statement does: with a word that begins one, and something behind it,
-/// or nothing where the text is `whole`.
+/// or nothing where the text is `whole`. Comments and the like may stand before that; one that does
+/// not end is all that is there of a statement.
 pub(crate) fn begins(text: &[u8], whole: bool) -> bool {
-    let text = text.trim_ascii_start();
+    let Some(text) = lead::behind_lead(text) else {
+        return matches!(text.trim_ascii_start(), [b'-', b'-', ..] | [b'/', b'*', ..]);
+    };
     let end = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    let behind = match text.get(end) {
-        Some(byte) => separates(*byte),
-        None => whole,
+    let behind = match text.get(end..).unwrap_or(&[]) {
+        [b'/', b'*', ..] => true,
+        [byte, ..] => separates(*byte),
+        [] => whole,
     };
     let word = text.get(..end).unwrap_or(&[]);
     behind && [OF_ROWS, OF_OBJECTS, OTHERS].into_iter().any(|list| is_in(list, word))
@@ -293,9 +69,22 @@ pub(crate) fn blank(text: &mut [u8], dialect: Dialect) {
         match byte {
             b' ' | b'\t' | b'\n' | b'\r' => at += 1,
             b'\\' | 0 => return fill(text, at + 1, usize::MAX, BLANK),
-            b'-' if behind == Some(b'-') => at = line_comment(text, at + 2),
+            // MySQL knows a comment by the space behind its dashes.
+            b'-' if behind == Some(b'-') => match (dialect, text.get(at + 2)) {
+                (Dialect::MySql, Some(next)) if next.is_ascii_whitespace() => {
+                    at = line_comment(text, at + 2 + usize::from(*next != b'\n'));
+                }
+                (Dialect::MySql, Some(_)) => (at, before) = (at + 2, Before::Other),
+                _ => at = line_comment(text, at + 2),
+            },
             b'#' => at = line_comment(text, at + 1),
-            b'/' if behind == Some(b'*') => at = comment(text, at + 2),
+            b'/' if behind == Some(b'*') => {
+                let executed = lead::executed(text.get(at + 2..).unwrap_or(&[]));
+                at = match dialect {
+                    Dialect::MySql if executed > 0 => at + 2 + executed,
+                    _ => comment(text, at + 2),
+                };
+            }
             b'\'' => {
                 let Some(end) = quoted(text, at, b'\'', BLANK) else { return };
                 (at, before) = (end, Before::Value);
@@ -433,9 +222,10 @@ fn line_comment(text: &mut [u8], from: usize) -> usize {
 /// Blanks a comment within stars.
 fn comment(text: &mut [u8], from: usize) -> usize {
     let rest = text.get(from..).unwrap_or(&[]);
-    let end = rest.windows(2).position(|pair| pair == b"*/").map(|end| from + end);
-    let nested = rest.windows(2).any(|pair| pair == b"/*");
-    match end.filter(|_| !nested) {
+    let end = rest.windows(2).position(|pair| pair == b"*/");
+    let inner = rest.get(..end.unwrap_or(0)).unwrap_or(&[]);
+    let is_nested = inner.windows(2).any(|pair| pair == b"/*");
+    match end.filter(|_| !is_nested).map(|end| from + end) {
         Some(end) => {
             fill(text, from, end, b' ');
             end + 2

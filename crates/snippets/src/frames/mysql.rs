@@ -61,10 +61,17 @@ fn is_command(turn: &Bytes<'_>, at: usize, length: usize) -> bool {
         Some(3 | 22) => {
             let body = turn.range(at + 5, at + 4 + length);
             let text = body.strip_prefix(&[0, 1]).unwrap_or(body);
-            body.is_empty() || sql::begins(text, body.len() + 1 >= length)
+            // A statement of an unknown form is one where it is as long as its packet says.
+            let is_exact = at == 0 && turn.len() == 4 + length && is_text(text);
+            body.is_empty() || is_exact || sql::begins(text, body.len() + 1 >= length)
         }
         Some(command) => is_short && COMMANDS.contains(&command),
     }
+}
+
+/// Whether bytes are those of a text.
+fn is_text(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r' | 0x80..))
 }
 
 /// Blanks the body of a packet of MySQL.
