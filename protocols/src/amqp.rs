@@ -1,7 +1,9 @@
 //! AMQP 0-9-1: methods with exchange, routing key and queue, calls by channel and method.
 //!
 //! A method that asks and the one that answers it have one call id: the channel, the class, and the
-//! number of the method that asks. Publishing and delivering are one-way.
+//! number of the method that asks. Publishing and delivering are one-way. In a login the client
+//! asks and the server answers, without ids, though the server's methods are said to ask: the
+//! client waits for them.
 
 mod methods;
 
@@ -12,7 +14,7 @@ use crate::names;
 use crate::opening::{Opening, yes_if};
 use crate::operation::{Operation, Out, Role};
 use crate::parser::Parser;
-use crate::piece::{Class, Place};
+use crate::piece::{Class, Place, Speaker};
 use crate::protocol::Protocol;
 use crate::streams::{Heard, Messages, Step, Streams};
 use crate::tuning::OTHER_MESSAGE_BYTES;
@@ -37,12 +39,15 @@ pub(crate) static AMQP: Protocol = Protocol {
 };
 
 fn open() -> Box<dyn Parser> {
-    Box::new(Streams::new(Amqp))
+    Box::new(Streams::new(Amqp { tuned: None }))
 }
 
 const NAME: &str = "amqp";
 
 const HEADER: &[u8] = b"AMQP\0\0\x09\x01";
+
+/// The method by which a client agrees on limits.
+const TUNED: &str = "connection.tune-ok";
 
 const METHOD: u8 = 1;
 const HEARTBEAT: u8 = 8;
@@ -63,9 +68,14 @@ fn is_method(bytes: &[u8]) -> bool {
 }
 
 #[derive(Debug)]
-struct Amqp;
+struct Amqp {
+    /// Where the client agreed on limits: it asks for a virtual host then, which is one request
+    /// with that.
+    tuned: Option<Place>,
+}
 
 impl Messages for Amqp {
+    const NAME: &'static str = NAME;
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
     fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
@@ -101,11 +111,25 @@ impl Messages for Amqp {
             return Step::Lost;
         }
         let body = Cursor(cursor.0.get(..there).unwrap_or_default());
-        match operation(channel, body, heard.place(0)) {
-            Some(operation) => out.push(operation),
-            None => return Step::Lost,
+        let Some(operation) = operation(channel, body, heard.place(0)) else { return Step::Lost };
+        match operation.name.as_str() {
+            TUNED => self.tuned = Some(operation.place),
+            "connection.open" => {
+                let place = self.tuned.take().unwrap_or(operation.place);
+                out.push(Operation { place, ..operation });
+            }
+            _ => out.push(operation),
         }
         Step::Skip(length)
+    }
+
+    fn turn(&mut self, speaker: Speaker, out: &mut Out<'_>) {
+        if speaker == Speaker::Server
+            && let Some(place) = self.tuned.take()
+        {
+            let told = Operation::new(place, Role::OneWay, NAME).named(TUNED);
+            out.of(Speaker::Client).push(told);
+        }
     }
 }
 
@@ -144,7 +168,7 @@ fn operation(channel: u16, mut body: Cursor<'_>, place: Place) -> Option<Operati
             let _ = words();
         }
     }
-    if role != Role::OneWay {
+    if role != Role::OneWay && !methods::logs_in(class, number) {
         let call = u64::from(channel) << 32 | u64::from(class) << 16 | u64::from(asks);
         operation = operation.of_call(call);
     }
@@ -202,14 +226,13 @@ mod tests {
     #[test]
     fn methods_by_channels() {
         let call = |channel: u64, class: u64, method: u64| channel << 32 | class << 16 | method;
-        let [start, tune, open] = [10, 30, 40].map(|method| call(0, 10, method));
+        let open = call(0, 10, 40);
         let (declare, close) = (call(1, 50, 10), call(1, 20, 40));
         let expected = [
             "> protocol.header".to_owned(),
-            format!("< ask connection.start #{start}"),
-            format!("> answer connection.start-ok #{start}"),
-            format!("< ask connection.tune #{tune}"),
-            format!("> answer connection.tune-ok #{tune}"),
+            "< connection.start".to_owned(),
+            "> connection.start-ok".to_owned(),
+            "< connection.tune".to_owned(),
             format!("> connection.open #{open}"),
             format!("< connection.open-ok #{open}"),
             format!("> queue.declare orders #{declare}"),

@@ -86,6 +86,51 @@ fn a_statement_is_told_after_one_that_was_cut() {
     }
 }
 
+/// What stands in front of a statement changes neither what is kept nor its name. A comment that is
+/// longer than what is kept leaves a request without a name, and so does what no list has.
+#[test]
+fn a_statement_is_told_behind_comments() {
+    let packet = |number: u8, body: &[u8]| {
+        [&(body.len() as u32).to_le_bytes()[..3], &[number], body].concat()
+    };
+    let query = |text: &str| {
+        [b"Q", &(text.len() as u32 + 5).to_be_bytes()[..], text.as_bytes(), b"\0"].concat()
+    };
+    let long = format!("/* alice {} */ SELECT a FROM books", "x".repeat(400));
+    for (text, name) in [
+        ("/* alice */ SELECT a FROM books", " SELECT books"),
+        ("/* alice */ -- alice\n # alice\n SELECT a FROM books", " SELECT books"),
+        ("-- alice\r\nUPDATE books SET a = 'alice'", " UPDATE books"),
+        (" \n;;((SELECT a FROM books) UNION SELECT 2)", " SELECT books"),
+        ("/**/SELECT/**/a FROM books", " SELECT books"),
+        ("WITH w AS (SELECT 'alice') SELECT a FROM books", " SELECT books"),
+        ("/*!40101 SET NAMES 'alice' */", " SET"),
+        ("/*M!100100 SELECT a FROM books */", " SELECT books"),
+        ("FROBNICATE alice", ""),
+        ("-- alice", ""),
+        ("", ""),
+        (&long, ""),
+    ] {
+        let answer = packet(1, b"\0\0\0\x02\0\0\0");
+        let talk = Talk::other().client(packet(0, b"\x03COMMIT")).server(&answer);
+        let talk = talk.client(packet(0, &[b"\x03", text.as_bytes()].concat())).server(&answer);
+        let talk = talk.client(packet(0, b"\x03BEGIN")).server(&answer);
+        let expected = ["> COMMIT", "<", &format!(">{name}"), "<", "> BEGIN", "<"];
+        assert_eq!(crate::talk::told(&blanked(&talk)), expected, "{text}");
+        let answer = b"C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
+        let talk = Talk::other().client(query("COMMIT")).server(answer);
+        let talk = talk.client(query(text)).server(answer);
+        let talk = talk.client(query("BEGIN")).server(answer);
+        let is_of_mysql = ["/*!", "/*M!", "#"].iter().any(|of| text.contains(of));
+        let name = if is_of_mysql { "" } else { name };
+        let expected = ["> COMMIT", "<", &format!(">{name}"), "<", "> BEGIN", "<"];
+        assert_eq!(crate::talk::told(&blanked(&talk)), expected, "{text}");
+        for piece in blanked(&talk) {
+            assert!(!String::from_utf8_lossy(&piece.bytes).contains("alice"), "{text}");
+        }
+    }
+}
+
 #[test]
 fn nothing_of_a_client_s_own_is_kept() {
     for protocol in PROTOCOLS {

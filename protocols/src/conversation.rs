@@ -3,10 +3,11 @@
 
 use crate::kinds::PROTOCOLS;
 use crate::opening::{Guess, Opening};
-use crate::operation::{Out, Said};
+use crate::operation::{Operation, Out, Said};
 use crate::parser::{Next, Parser};
 use crate::piece::{Class, Piece, Speaker};
 use crate::tuning::OPENING_TURNS;
+use crate::unread::role;
 use crate::{http, http2};
 
 /// What is said on one flow. It holds some KiB at most.
@@ -101,6 +102,10 @@ impl Conversation {
         };
         let speaking = State::Speaking((protocol.open)(), Class::Other);
         let State::Unknown(opening) = std::mem::replace(&mut self.0, speaking) else { return };
+        for (speaker, place) in opening.passed() {
+            let unread = Operation::new(*place, role(*speaker), protocol.about.name);
+            Out::new(out, *speaker).push(unread);
+        }
         for piece in opening.pieces() {
             let State::Speaking(parser, _) = &mut self.0 else { return };
             let next = parser.take(&piece, &mut Out::new(out, piece.speaker));
@@ -138,7 +143,8 @@ mod tests {
         assert_eq!(told, [""; 0]);
         let unknown = (0..8).fold(Talk::other(), |talk, _| talk.client("?").server("!"));
         assert_eq!(unknown.clone().client("get a\r\n").told(), [""; 0]);
-        assert_eq!(Talk::other().client("?").server("!").client("get a\r\n").told(), ["> get"]);
+        let late = Talk::other().client("?").server("!\r\n").client("get a\r\n");
+        assert_eq!(late.told(), [">", "<", "> get"], "each turn is told, if without a name");
     }
 
     #[test]
@@ -147,6 +153,6 @@ mod tests {
             Talk::other().client("?? get a").server("END\r\n").client("get a\r\n").pieces();
         let told = crate::talk::operations(&pieces);
         let told: Vec<_> = told.iter().map(|of| (of.name.as_str(), of.status.as_str())).collect();
-        assert_eq!(told, [("", "END"), ("get", "")]);
+        assert_eq!(told, [("", ""), ("", "END"), ("get", "")]);
     }
 }

@@ -96,6 +96,7 @@ fn read(bytes: &[u8]) -> Option<Message> {
 }
 
 impl Messages for Dns {
+    const NAME: &'static str = "dns";
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
     fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {

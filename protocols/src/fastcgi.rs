@@ -69,6 +69,7 @@ struct Asked {
 }
 
 impl Messages for FastCgi {
+    const NAME: &'static str = NAME;
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
     fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
@@ -101,9 +102,15 @@ impl Messages for FastCgi {
         }
     }
 
+    fn lose(&mut self, speaker: Speaker, out: &mut Out<'_>) {
+        self.gap(speaker, out);
+    }
+
     fn gap(&mut self, speaker: Speaker, out: &mut Out<'_>) {
         if speaker == Speaker::Client {
             self.tell_all(out);
+            // The beginning of another request may be missing.
+            self.answered.drain().for_each(drop);
         }
     }
 

@@ -29,6 +29,8 @@ pub(crate) static HTTP: Protocol = Protocol {
     samples: tests::samples,
 };
 
+const NAME: &str = "http";
+
 /// A parser of HTTP/1.
 pub(crate) fn open() -> Box<dyn Parser> {
     Box::new(Streams::new(Http::default()))
@@ -84,6 +86,7 @@ struct Http {
 }
 
 impl Messages for Http {
+    const NAME: &'static str = NAME;
     const BOUND: usize = HTTP1_HEAD_BYTES;
     const PIECES_BEGIN: bool = true;
 
@@ -118,7 +121,14 @@ impl Http {
         let mut request = httparse::Request::new(&mut headers);
         // What is there of a head that is cut off or odd is told by the fields.
         let _ = request.parse(head);
-        let Some(method) = request.method.filter(|method| is_method(method)) else { return };
+        let Some(method) = request.method.filter(|method| is_method(method)) else {
+            // It asks, whatever for.
+            if whole && request.version.is_some() {
+                self.asked = Asked::Plain;
+                out.push(Operation::new(heard.place(0), Role::Request, NAME));
+            }
+            return;
+        };
         let path = request.path.filter(|_| request.version.is_some());
         if path.is_none() && (whole || !method.starts_with(|of: char| of.is_ascii_uppercase())) {
             return;
@@ -165,7 +175,7 @@ impl Http {
     }
 
     fn protocol(&self) -> &'static str {
-        if self.asked == Asked::WebSocket { "websocket" } else { "http" }
+        if self.asked == Asked::WebSocket { "websocket" } else { NAME }
     }
 }
 

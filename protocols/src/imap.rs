@@ -11,6 +11,7 @@ use crate::protocol::Protocol;
 use crate::remembered::Remembered;
 use crate::streams::{Heard, Messages, Step, Streams};
 use crate::tuning::{OTHER_MESSAGE_BYTES, WAITING};
+use crate::unread::role;
 
 /// The entry of IMAP.
 pub(crate) static IMAP: Protocol = Protocol {
@@ -23,8 +24,7 @@ pub(crate) static IMAP: Protocol = Protocol {
     recognised: "A greeting with `* OK` or `* PREAUTH`, or a tag with a digit and a known verb.",
     recognise: |opening: &Opening| {
         let command = line(opening.client()).and_then(|(line, _)| command(line));
-        let server = opening.server();
-        let greets = server.starts_with(b"* OK") || server.starts_with(b"* PREAUTH");
+        let greets = greets(opening.server());
         let has_digit = |tag: &[u8]| tag.iter().any(u8::is_ascii_digit);
         yes_if(command.is_some_and(|(tag, _)| opening.server_leads() && greets || has_digit(tag)))
     },
@@ -38,7 +38,11 @@ fn open() -> Box<dyn Parser> {
         waiting: Remembered::new(WAITING),
         answer: None,
         has_begun: false,
+        is_asked: true,
         continues: false,
+        literal: 0,
+        asked_for: None,
+        may_be_asked_for: None,
     }))
 }
 
@@ -108,6 +112,11 @@ fn command(line: &[u8]) -> Option<(&[u8], &'static str)> {
     VERBS.iter().find(|name| is(word, name)).map(|name| (tag, *name))
 }
 
+/// Whether a server's line greets.
+fn greets(line: &[u8]) -> bool {
+    [b"* OK".as_slice(), b"* PREAUTH", b"* BYE"].iter().any(|of| line.starts_with(of))
+}
+
 fn is_tag(tag: &[u8]) -> bool {
     (1..=24).contains(&tag.len()) && tag.iter().all(|of| of.is_ascii_alphanumeric() || *of == b'.')
 }
@@ -131,33 +140,106 @@ struct Imap {
     waiting: Remembered<u64, &'static str>,
     /// Where the server's answer began, and the command that it answers where only one waited.
     answer: Option<(Place, Option<u64>)>,
-    /// The client has said something.
+    /// Something was said.
     has_begun: bool,
+    /// The client has said something that was not answered, whatever it was, or may have.
+    is_asked: bool,
     /// The client's next line belongs to its command before.
     continues: bool,
+    /// Length of a literal that the client sends when the server wants it.
+    literal: u64,
+    /// The command that the server wants to go on: what the client says next is another request of
+    /// that one.
+    asked_for: Option<u64>,
+    /// The same where what the server said could not be read: what the client says next is that,
+    /// unless it is another command.
+    may_be_asked_for: Option<u64>,
 }
 
 impl Messages for Imap {
+    const NAME: &'static str = NAME;
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
     fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
+        let is_client = heard.speaker == Speaker::Client;
+        if is_client {
+            if self.may_be_asked_for.is_some() {
+                let Some((line, _)) = line(heard.bytes) else { return heard.more() };
+                let asked_for = self.may_be_asked_for.take();
+                if command(line).is_some() {
+                    (self.continues, self.literal) = (false, 0);
+                } else {
+                    self.asked_for = asked_for;
+                }
+            }
+            self.goes_on(heard.place(0), out);
+            let literal = std::mem::take(&mut self.literal);
+            if literal > 0 {
+                return Step::Skip(literal);
+            }
+        }
         let Some((line, length)) = line(heard.bytes) else { return self.begun(heard, out) };
         let behind = literal(line);
-        if heard.speaker == Speaker::Client {
-            self.asks(line, heard.place(0), out);
+        let length = length as u64;
+        if is_client {
+            if !self.asks(line, heard.place(0), out) {
+                return Step::Lost;
+            }
             self.continues = behind.is_some();
-        } else if self.answers(line, heard.place(0), out) {
-            return Step::Leave(Next::Silent);
+            // The server is asked whether it wants a literal, unless that is said to be at once.
+            let is_at_once = line.ends_with(b"+}");
+            self.literal = behind.filter(|_| !is_at_once).unwrap_or(0);
+            return Step::Skip(length.saturating_add(behind.filter(|_| is_at_once).unwrap_or(0)));
         }
-        Step::Skip((length as u64).saturating_add(behind.unwrap_or(0)))
+        match self.answers(line, heard.place(0), out) {
+            Some(Next::Same) => Step::Skip(length.saturating_add(behind.unwrap_or(0))),
+            Some(next) => Step::Leave(next),
+            None => Step::Lost,
+        }
+    }
+
+    fn turn(&mut self, speaker: Speaker, out: &mut Out<'_>) {
+        if speaker == Speaker::Client {
+            // Data that answer what could not be read.
+            let is_known = self.waiting.latest().is_some();
+            if let Some((place, None)) = self.answer.take_if(|_| !is_known) {
+                out.of(Speaker::Server).push(Operation::new(place, Role::Response, NAME));
+            }
+            (self.has_begun, self.is_asked) = (true, true);
+        }
+    }
+
+    fn lose(&mut self, speaker: Speaker, out: &mut Out<'_>) {
+        self.gap(speaker, out);
+        if speaker == Speaker::Server {
+            // What could not be read may have been the answer, or that more is wanted.
+            self.may_be_asked_for = self.waiting.latest().copied();
+            self.waiting.drain().for_each(drop);
+            self.asked_for = None;
+        }
     }
 
     fn gap(&mut self, speaker: Speaker, out: &mut Out<'_>) {
         if speaker == Speaker::Client {
-            self.continues = false;
+            (self.continues, self.literal, self.asked_for) = (false, 0, None);
+            self.may_be_asked_for = None;
         } else {
             self.cut(out);
         }
+    }
+
+    fn role(&self, speaker: Speaker) -> Role {
+        if self.has_begun { role(speaker) } else { Role::OneWay }
+    }
+
+    fn is_within(&self, speaker: Speaker) -> bool {
+        // Of an answer whose end is missing is told later.
+        speaker == Speaker::Server && matches!(self.answer, Some((_, Some(_))))
+    }
+
+    fn may_be_blank(&self, speaker: Speaker) -> bool {
+        let wanted = self.asked_for.or(self.may_be_asked_for).is_some();
+        speaker == Speaker::Client && (self.continues || wanted)
     }
 
     fn finish(&mut self, out: &mut Out<'_>) {
@@ -170,48 +252,79 @@ impl Imap {
     fn begun(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         if heard.ended && heard.bytes.iter().filter(|byte| **byte == b' ').count() >= 2 {
             match heard.speaker {
-                Speaker::Client => self.asks(heard.bytes, heard.place(0), out),
+                Speaker::Client => _ = self.asks(heard.bytes, heard.place(0), out),
                 Speaker::Server => _ = self.answers(heard.bytes, heard.place(0), out),
             }
         }
         heard.more()
     }
 
-    fn asks(&mut self, line: &[u8], place: Place, out: &mut Out<'_>) {
-        self.has_begun = true;
-        let Some((tag, verb)) = command(line).filter(|_| !self.continues) else { return };
+    /// What the client says where the server wants more of a command is a request of its own.
+    fn goes_on(&mut self, place: Place, out: &mut Out<'_>) {
+        let Some(call) = self.asked_for.take() else { return };
+        self.continues = true;
+        let verb = self.waiting.get(&call).copied().unwrap_or_default();
+        let name = if verb == "IDLE" { "DONE" } else { verb };
+        out.push(Operation::new(place, Role::Request, NAME).of_call(call).named(name));
+    }
+
+    /// A line of the client; whether it is a command or goes on with one.
+    fn asks(&mut self, line: &[u8], place: Place, out: &mut Out<'_>) -> bool {
+        if self.continues {
+            return true;
+        }
+        let Some((tag, verb)) = command(line) else { return false };
         let call = number(tag);
         self.waiting.insert(call, verb);
         out.push(Operation::new(place, Role::Request, NAME).of_call(call).named(verb));
+        true
     }
 
-    /// A line of the server; whether nothing more can be read behind it.
-    fn answers(&mut self, line: &[u8], place: Place, out: &mut Out<'_>) -> bool {
-        if !self.has_begun {
-            if line.starts_with(b"* ") {
-                out.push(Operation::new(place, Role::OneWay, NAME).named("greeting"));
-            }
-            return false;
+    /// A line of the server, and what the flow is behind it; `None` where it is nothing known.
+    fn answers(&mut self, line: &[u8], place: Place, out: &mut Out<'_>) -> Option<Next> {
+        if !std::mem::replace(&mut self.has_begun, true) && greets(line) {
+            self.is_asked = false;
+            out.push(Operation::new(place, Role::OneWay, NAME).named("greeting"));
+            return Some(Next::Same);
         }
         let mut words = line.split(|byte| *byte == b' ');
         let (tag, word) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         if tag == b"+" {
-            return false;
+            // The latest command is the one that waits for this.
+            let call = self.waiting.latest().copied();
+            let begun = self.answer.take().map_or(place, |(begun, _)| begun);
+            out.push(Operation { call, ..Operation::new(begun, Role::Response, NAME) });
+            self.asked_for = call;
+            return Some(Next::Same);
         }
         let status = ["OK", "NO", "BAD"].into_iter().find(|of| of.as_bytes() == word);
-        let verb = status.and_then(|_| self.waiting.remove(&number(tag)));
-        let (Some(status), Some(verb)) = (status, verb) else {
-            // Data of an answer.
-            if tag == b"*" {
+        let Some(status) = status.filter(|_| is_tag(tag)) else {
+            // Data of an answer, unless none is waited for but that of IDLE, which tells of news.
+            if tag == b"*" && self.is_told_news() {
+                out.push(Operation::new(place, Role::OneWay, NAME).named("untagged"));
+            } else if tag == b"*" {
                 let only = self.waiting.only().copied();
                 self.answer.get_or_insert((place, only));
+            } else if self.answer.is_none() {
+                return None;
             }
-            return false;
+            return Some(Next::Same);
         };
+        (self.asked_for, self.literal, self.is_asked) = (None, 0, false);
+        let verb = self.waiting.remove(&number(tag)).unwrap_or_default();
         let begun = self.answer.take().map_or(place, |(begun, _)| begun);
         let response = Operation::new(begun, Role::Response, NAME).of_call(number(tag));
         out.push(response.ended(status, status != "OK"));
-        status == "OK" && matches!(verb, "STARTTLS" | "COMPRESS")
+        let is_silent = status == "OK" && matches!(verb, "STARTTLS" | "COMPRESS");
+        Some(if is_silent { Next::Silent } else { Next::Same })
+    }
+
+    /// Whether the client waits for nothing but news.
+    fn is_told_news(&self) -> bool {
+        match self.waiting.latest() {
+            Some(call) => self.asked_for == Some(*call) && self.waiting.get(call) == Some(&"IDLE"),
+            None => !self.is_asked,
+        }
     }
 
     /// The end of an answer is missing.
@@ -258,6 +371,8 @@ mod tests {
         let expected = [
             "< = greeting".to_owned(),
             format!("> LOGIN #{a}"),
+            format!("< #{a}"),
+            format!("> LOGIN #{a}"),
             format!("< OK #{a}"),
             format!("> SELECT #{b}"),
             format!("> UID SEARCH #{c}"),
@@ -266,6 +381,9 @@ mod tests {
             format!("> FETCH #{d}"),
             format!("< #{d}"),
             format!("> IDLE #{e}"),
+            format!("< #{e}"),
+            "< = untagged".to_owned(),
+            format!("> DONE #{e}"),
             format!("< OK #{e}"),
         ];
         assert_eq!(samples()[0].told(), expected);
@@ -294,6 +412,28 @@ mod tests {
             format!("< OK #{c}"),
         ];
         assert_eq!(talk.told(), expected);
+    }
+
+    /// What the server says cannot be read: it may want more of the command, or have answered it.
+    #[test]
+    fn a_turn_of_the_server_that_cannot_be_read() {
+        let asked = || Talk::other().server("* OK ready\r\n").client("a1 LOGIN {5}\r\n");
+        let [a, b] = ["a1", "a2"].map(|tag| number(tag.as_bytes()));
+        let begin = ["< = greeting".to_owned(), format!("> LOGIN #{a}"), "<".to_owned()];
+        let goes_on = asked().server("frob\r\n").client("alice secret\r\n").server("a1 OK\r\n");
+        let rest = [format!("> #{a}"), format!("< OK #{a}")];
+        assert_eq!(goes_on.told(), [&begin[..], &rest].concat());
+        let next = asked().server("frob\r\n").client("a2 NOOP\r\n").server("a2 OK\r\n");
+        let rest = [format!("> NOOP #{b}"), format!("< OK #{b}")];
+        assert_eq!(next.told(), [&begin[..], &rest].concat());
+    }
+
+    /// What the server tells of its own accord.
+    #[test]
+    fn news_are_one_way() {
+        let talk = Talk::other().server("* OK ready\r\n").client("a1 NOOP\r\n").server("a1 OK\r\n");
+        let told = talk.server("* 5 EXISTS\r\n").server("* 6 EXISTS\r\n").told();
+        assert_eq!(told[3..], ["< = untagged", "< = untagged"]);
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(crate) static KAFKA: Protocol = Protocol {
 };
 
 fn open() -> Box<dyn Parser> {
-    Box::new(Streams::new(Kafka { waiting: Remembered::new(WAITING) }))
+    Box::new(Streams::new(Kafka { waiting: Remembered::new(WAITING), is_lost: false }))
 }
 
 const NAME: &str = "kafka";
@@ -166,11 +166,15 @@ impl Request<'_> {
 
 #[derive(Debug)]
 struct Kafka {
-    /// Correlation ids of requests that were not answered.
-    waiting: Remembered<u32, ()>,
+    /// Requests that were not answered, by their correlation ids; with the operation of those of
+    /// which only that tells whether they are answered.
+    waiting: Remembered<u32, Option<Operation>>,
+    /// A request could not be read: its response has an id that is not known.
+    is_lost: bool,
 }
 
 impl Messages for Kafka {
+    const NAME: &'static str = NAME;
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
     fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
@@ -182,8 +186,11 @@ impl Messages for Kafka {
         let whole = cursor.0.len() as u64 >= u64::from(size);
         if heard.speaker == Speaker::Server {
             let Some(correlation) = cursor.be_u32() else { return heard.more() };
-            if self.waiting.remove(&correlation).is_none() {
-                return if heard.after_gap { Step::Lost } else { Step::Skip(4 + u64::from(size)) };
+            match self.waiting.remove(&correlation) {
+                Some(request) => out.of(Speaker::Client).extend(request),
+                None if heard.after_gap => return Step::Lost,
+                None if self.is_lost => self.is_lost = false,
+                None => return Step::Skip(4 + u64::from(size)),
             }
             let response = Operation::new(heard.place(0), Role::Response, NAME);
             out.push(response.of_call(correlation.into()));
@@ -199,18 +206,24 @@ impl Messages for Kafka {
             Some(topic) => format!("{api} {topic}"),
             None => api.to_owned(),
         };
-        if request.key == PRODUCE && told.acks.is_none() {
-            // Whether it is answered is not there.
-            return Step::Skip(4 + u64::from(size));
-        }
         let is_answered = told.acks != Some(0);
-        if is_answered {
-            self.waiting.insert(request.correlation, ());
-        }
         let role = if is_answered { Role::Request } else { Role::OneWay };
         let operation = Operation::new(heard.place(0), role, NAME);
-        out.push(operation.of_call(request.correlation.into()).named(name));
+        let operation = operation.of_call(request.correlation.into()).named(name);
+        if request.key == PRODUCE && told.acks.is_none() {
+            // Whether it is answered is not there.
+            self.waiting.insert(request.correlation, Some(operation));
+            return Step::Skip(4 + u64::from(size));
+        }
+        if is_answered {
+            self.waiting.insert(request.correlation, None);
+        }
+        out.push(operation);
         Step::Skip(4 + u64::from(request.size))
+    }
+
+    fn lose(&mut self, speaker: Speaker, _: &mut Out<'_>) {
+        self.is_lost |= speaker == Speaker::Client;
     }
 }
 

@@ -36,6 +36,7 @@ mod streams;
 mod talk;
 mod trace_context;
 mod tuning;
+mod unread;
 mod websocket;
 
 pub use conversation::Conversation;

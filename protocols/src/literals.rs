@@ -62,6 +62,10 @@ const STATEMENTS: &[&str] = &[
     "SET x = 'LIT'",
     "CREATE USER x PASSWORD 'LIT'",
     "SELECT f('LIT') FROM books GROUP BY 'LIT' HAVING 'LIT' > 'a'",
+    "/* a */ SELECT 'LIT' FROM books -- b",
+    "/*!40101 SELECT 'LIT' FROM books */",
+    "/*! SET a = 'LIT' */ SELECT 'LIT'",
+    "(/*M!100100 SELECT 'LIT' AS a */) UNION SELECT 'LIT'",
 ];
 
 /// Literals are written as a server of this kind reads them, in the settings where a backslash is

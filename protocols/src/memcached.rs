@@ -42,7 +42,9 @@ struct Memcached {
 }
 
 impl Messages for Memcached {
+    const NAME: &'static str = "memcached";
     const BOUND: usize = OTHER_MESSAGE_BYTES;
+    const QUIET_TURNS: bool = true;
 
     fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         match (heard.bytes.first(), heard.speaker) {
@@ -52,10 +54,18 @@ impl Messages for Memcached {
         }
     }
 
+    fn lose(&mut self, speaker: Speaker, out: &mut Out<'_>) {
+        self.gap(speaker, out);
+    }
+
     fn gap(&mut self, speaker: Speaker, _: &mut Out<'_>) {
         if speaker == Speaker::Server {
             self.text = text::Text::default();
         }
+    }
+
+    fn is_within(&self, speaker: Speaker) -> bool {
+        speaker == Speaker::Server && self.text.goes_on()
     }
 }
 

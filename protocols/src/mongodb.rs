@@ -124,6 +124,7 @@ fn section(mut cursor: Cursor<'_>) -> Option<Cursor<'_>> {
 struct MongoDb;
 
 impl Messages for MongoDb {
+    const NAME: &'static str = NAME;
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
     fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {

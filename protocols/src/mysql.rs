@@ -36,7 +36,7 @@ pub(crate) static MYSQL: Protocol = Protocol {
 
 fn open() -> Box<dyn Parser> {
     let statements = Remembered::new(PREPARED_STATEMENTS);
-    Box::new(Streams::new(MySql { statements, waiting: None, is_compressed: false }))
+    Box::new(Streams::new(MySql { statements, waiting: None, latest: None, is_compressed: false }))
 }
 
 const NAME: &str = "mysql";
@@ -116,6 +116,8 @@ fn text_of(body: &[u8]) -> &[u8] {
 struct MySql {
     statements: Remembered<u32, Summary>,
     waiting: Option<Waiting>,
+    /// Number of the latest packet of either side.
+    latest: Option<u8>,
     is_compressed: bool,
 }
 
@@ -129,7 +131,9 @@ enum Waiting {
 }
 
 impl Messages for MySql {
+    const NAME: &'static str = NAME;
     const BOUND: usize = OTHER_MESSAGE_BYTES;
+    const QUIET_TURNS: bool = true;
 
     fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         let mut cursor = Cursor(heard.bytes);
@@ -141,7 +145,10 @@ impl Messages for MySql {
             Speaker::Client => self.asks(number, body, whole, heard, out),
             Speaker::Server => self.answers(number, body, heard, out),
         };
-        step.unwrap_or(Step::Skip(4 + u64::from(length)))
+        step.unwrap_or_else(|| {
+            self.latest = Some(number);
+            Step::Skip(4 + u64::from(length))
+        })
     }
 }
 
@@ -157,7 +164,7 @@ impl MySql {
     ) -> Option<Step> {
         let mut cursor = Cursor(body);
         let request = |name: &str| Operation::new(heard.place(0), Role::Request, NAME).named(name);
-        if number == 1 && self.waiting.is_none() {
+        if number == 1 && self.waiting.is_none() && !heard.after_gap {
             let Some(capabilities) = cursor.le_u32() else { return Some(heard.more()) };
             if capabilities & TLS != 0 && body.len() == 32 && whole {
                 out.push(Operation { role: Role::OneWay, ..request("TLS") });
@@ -169,8 +176,10 @@ impl MySql {
             return None;
         }
         if number != 0 {
-            // The rest of a login, or of a file that is sent.
-            return None;
+            // The rest of a login, or of a file that is sent. Its length is not to be believed
+            // where the number does not follow.
+            let follows = self.latest.is_some_and(|latest| number == latest.wrapping_add(1));
+            return if follows { None } else { Some(Step::Lost) };
         }
         let Some(command) = cursor.u8() else { return Some(heard.more()) };
         match command {
@@ -321,6 +330,8 @@ mod tests {
         let expected = [
             "< = GREETING",
             "> LOGIN",
+            "<",
+            ">",
             "<",
             "> SELECT books",
             "<",

@@ -23,6 +23,8 @@ pub(crate) fn yes_if(is: bool) -> Guess {
 #[derive(Debug, Default)]
 pub(crate) struct Opening {
     turns: VecDeque<Turn>,
+    /// Who said the turns before these, and where they begin.
+    passed: Vec<(Speaker, Place)>,
     /// Number of turns so far.
     count: u32,
 }
@@ -52,7 +54,9 @@ impl Opening {
         let goes_on = |turn: &Turn| turn.speaker == piece.speaker && piece.continues;
         if piece.datagram || !self.turns.back().is_some_and(goes_on) {
             if self.turns.len() == 2 {
-                self.turns.pop_front();
+                let first = self.turns.pop_front().filter(|turn| !turn.datagram);
+                let begin = first.and_then(|turn| Some((turn.speaker, turn.pieces.first()?.place)));
+                self.passed.extend(begin);
             }
             let (speaker, datagram) = (piece.speaker, piece.datagram);
             let turn = Turn { speaker, datagram, bytes: Vec::new(), pieces: Vec::new() };
@@ -74,6 +78,11 @@ impl Opening {
             cut: piece.cut || room < piece.bytes.len(),
             place: piece.place,
         });
+    }
+
+    /// Who said the turns before the two latest ones, and where these begin.
+    pub(crate) fn passed(&self) -> &[(Speaker, Place)] {
+        &self.passed
     }
 
     /// Number of turns that were looked at.

@@ -73,6 +73,17 @@ impl<'a> Out<'a> {
         self.said.push(Said { speaker: self.speaker, operation });
     }
 
+    /// Number of operations so far.
+    pub(crate) fn count(&self) -> usize {
+        self.said.len()
+    }
+
+    /// Who said what is behind the first `count` operations, and where it begins.
+    pub(crate) fn places_since(&self, count: usize) -> impl Iterator<Item = (Speaker, Place)> {
+        let since = self.said.get(count..).unwrap_or_default();
+        since.iter().map(|said| (said.speaker, said.operation.place))
+    }
+
     pub(crate) fn extend(&mut self, operations: impl IntoIterator<Item = Operation>) {
         operations.into_iter().for_each(|operation| self.push(operation));
     }

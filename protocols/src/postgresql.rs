@@ -16,6 +16,7 @@ use crate::protocol::Protocol;
 use crate::remembered::Remembered;
 use crate::streams::{Heard, Messages, Step, Streams};
 use crate::tuning::{OTHER_MESSAGE_BYTES, PREPARED_STATEMENTS};
+use crate::unread::role;
 
 /// The entry of PostgreSQL.
 pub(crate) static POSTGRESQL: Protocol = Protocol {
@@ -114,7 +115,9 @@ struct Pending {
 }
 
 impl Messages for PostgreSql {
+    const NAME: &'static str = NAME;
     const BOUND: usize = OTHER_MESSAGE_BYTES;
+    const QUIET_TURNS: bool = true;
 
     fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         if heard.bytes.first() == Some(&0) && heard.speaker == Speaker::Client {
@@ -122,11 +125,13 @@ impl Messages for PostgreSql {
         }
         if self.asked_for_tls && heard.speaker == Speaker::Server {
             self.asked_for_tls = false;
-            out.push(Operation::new(heard.place(0), Role::Response, NAME));
-            return match heard.bytes.first() {
+            let step = match heard.bytes.first() {
                 Some(b'N') => Step::Skip(1),
-                _ => Step::Leave(Next::Silent),
+                Some(b'S' | b'G') => Step::Leave(Next::Silent),
+                _ => return Step::Lost,
             };
+            out.push(Operation::new(heard.place(0), Role::Response, NAME));
+            return step;
         }
         let mut cursor = Cursor(heard.bytes);
         let (Some(kind), Some(length)) = (cursor.u8(), cursor.be_u32()) else {
@@ -140,10 +145,7 @@ impl Messages for PostgreSql {
         let whole = there == length - 4;
         let body = Cursor(cursor.0.get(..there).unwrap_or_default());
         let step = match heard.speaker {
-            Speaker::Client => {
-                self.is_idle = false;
-                self.asks(kind, body, whole, heard, out)
-            }
+            Speaker::Client => self.asks(kind, body, whole, heard, out),
             Speaker::Server => self.answers(kind, body, whole, heard, out),
         };
         step.unwrap_or(Step::Skip(1 + length as u64))
@@ -152,8 +154,28 @@ impl Messages for PostgreSql {
     fn turn(&mut self, speaker: Speaker, out: &mut Out<'_>) {
         // Rows go on behind what the client says meanwhile.
         let goes_on = |latest| matches!(latest, b'D' | b'd' | b'G' | b'W');
+        self.is_idle &= speaker != Speaker::Client;
         if speaker == Speaker::Client && !self.answer.is_some_and(|(_, latest)| goes_on(latest)) {
             self.answered("", false, out);
+        }
+    }
+
+    fn lose(&mut self, speaker: Speaker, out: &mut Out<'_>) {
+        self.gap(speaker, out);
+    }
+
+    fn role(&self, speaker: Speaker) -> Role {
+        match speaker {
+            Speaker::Server if self.is_idle => Role::OneWay,
+            _ => role(speaker),
+        }
+    }
+
+    fn is_within(&self, speaker: Speaker) -> bool {
+        match speaker {
+            // What is copied belongs to the statement that asked for it.
+            Speaker::Client => self.pending.is_some() || self.takes_a_copy(),
+            Speaker::Server => self.answer.is_some(),
         }
     }
 
@@ -171,6 +193,11 @@ impl Messages for PostgreSql {
 }
 
 impl PostgreSql {
+    /// Whether the server waits for rows of a copy.
+    fn takes_a_copy(&self) -> bool {
+        self.answer.is_some_and(|(_, latest)| matches!(latest, b'G' | b'W'))
+    }
+
     fn startup(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         let mut cursor = Cursor(heard.bytes);
         let (Some(length), Some(code)) = (cursor.be_u32(), cursor.be_u32()) else {

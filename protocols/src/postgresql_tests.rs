@@ -132,7 +132,7 @@ fn a_long_statement_without_a_name_is_executed_at_once() {
         .client(messages("s1"))
         .server(ready())
         .client([bind("", "s1"), execute(""), sync()].concat());
-    assert_eq!(talk.told(), ["> SELECT books", ">", "> SELECT books"]);
+    assert_eq!(talk.told(), ["> SELECT books", "<", ">", "<", "> SELECT books"]);
 }
 
 #[test]

@@ -111,7 +111,9 @@ struct Redis {
 }
 
 impl Messages for Redis {
+    const NAME: &'static str = NAME;
     const BOUND: usize = OTHER_MESSAGE_BYTES;
+    const QUIET_TURNS: bool = true;
 
     fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         match heard.speaker {
@@ -120,10 +122,21 @@ impl Messages for Redis {
         }
     }
 
+    fn lose(&mut self, speaker: Speaker, out: &mut Out<'_>) {
+        self.gap(speaker, out);
+    }
+
     fn gap(&mut self, speaker: Speaker, _: &mut Out<'_>) {
         match speaker {
             Speaker::Client => self.arguments = 0,
             Speaker::Server => self.elements = 0,
+        }
+    }
+
+    fn is_within(&self, speaker: Speaker) -> bool {
+        match speaker {
+            Speaker::Client => self.arguments > 0,
+            Speaker::Server => self.elements > 0,
         }
     }
 }

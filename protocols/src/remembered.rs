@@ -42,6 +42,11 @@ impl<K: PartialEq, V> Remembered<K, V> {
         self.entries.front().filter(|_| self.entries.len() == 1).map(|entry| &entry.0)
     }
 
+    /// The key of the latest one.
+    pub(crate) fn latest(&self) -> Option<&K> {
+        self.entries.back().map(|entry| &entry.0)
+    }
+
     /// All of them, the oldest first; none is remembered then.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = (K, V)> + '_ {
         self.entries.drain(..)

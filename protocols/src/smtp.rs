@@ -10,6 +10,7 @@ use crate::piece::{Class, Speaker};
 use crate::protocol::Protocol;
 use crate::streams::{Heard, Messages, Step, Streams};
 use crate::tuning::OTHER_MESSAGE_BYTES;
+use crate::unread::role;
 
 /// The entry of SMTP.
 pub(crate) static SMTP: Protocol = Protocol {
@@ -72,7 +73,9 @@ struct Smtp {
 }
 
 impl Messages for Smtp {
+    const NAME: &'static str = NAME;
     const BOUND: usize = OTHER_MESSAGE_BYTES;
+    const QUIET_TURNS: bool = true;
 
     fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         match heard.speaker {
@@ -82,10 +85,15 @@ impl Messages for Smtp {
     }
 
     fn turn(&mut self, speaker: Speaker, _: &mut Out<'_>) {
+        self.has_begun |= speaker == Speaker::Client;
         // What the server says behind a mail answers it, even where its end was not seen.
         if speaker == Speaker::Server && self.next == Expected::MoreMail {
             self.next = Expected::Command;
         }
+    }
+
+    fn lose(&mut self, speaker: Speaker, out: &mut Out<'_>) {
+        self.gap(speaker, out);
     }
 
     fn gap(&mut self, speaker: Speaker, _: &mut Out<'_>) {
@@ -93,11 +101,25 @@ impl Messages for Smtp {
             self.in_reply = false;
         }
     }
+
+    fn role(&self, speaker: Speaker) -> Role {
+        if self.has_begun { role(speaker) } else { Role::OneWay }
+    }
+
+    fn is_within(&self, speaker: Speaker) -> bool {
+        match speaker {
+            Speaker::Client => self.next == Expected::MoreMail,
+            Speaker::Server => self.in_reply,
+        }
+    }
+
+    fn may_be_blank(&self, speaker: Speaker) -> bool {
+        speaker == Speaker::Client && self.next != Expected::Command
+    }
 }
 
 impl Smtp {
     fn asks(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
-        self.has_begun = true;
         let ask = |name: &str| Operation::new(heard.place(0), Role::Request, NAME).named(name);
         if matches!(self.next, Expected::Mail | Expected::MoreMail) {
             if std::mem::replace(&mut self.next, Expected::MoreMail) == Expected::Mail {

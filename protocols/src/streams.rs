@@ -1,19 +1,27 @@
 //! Bytes of both sides of a flow, cut into messages, however they came in pieces: what parsers of
 //! all protocols stand on.
 
-use crate::operation::Out;
+use crate::operation::{Out, Role};
 use crate::parser::{Next, Parser};
 use crate::piece::{Piece, Place, Speaker};
 use crate::tuning::KEPT_TURN_BYTES;
+use crate::unread::{SilentTurn, all_blank, are_blank, role};
 
 /// A protocol as messages that follow each other.
 pub(crate) trait Messages: Send {
+    /// Name of the protocol in the registry.
+    const NAME: &'static str;
+
     /// Most bytes of one message that are looked at together.
     const BOUND: usize;
 
     /// Whether each piece that does not continue begins a message, so that it makes a gap only
     /// where a message is not whole.
     const PIECES_BEGIN: bool = false;
+
+    /// Whether a turn is a message though it was read and nothing is told about it. Where calls
+    /// have ids, it is the connection's own.
+    const QUIET_TURNS: bool = false;
 
     /// Looks at the message at the front of what was heard.
     fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step;
@@ -24,9 +32,32 @@ pub(crate) trait Messages: Send {
         let _ = (speaker, out);
     }
 
+    /// What `speaker` says cannot be read until its next turn.
+    fn lose(&mut self, speaker: Speaker, out: &mut Out<'_>) {
+        let _ = (speaker, out);
+    }
+
     /// Bytes of `speaker` are missing.
     fn gap(&mut self, speaker: Speaker, out: &mut Out<'_>) {
         let _ = (speaker, out);
+    }
+
+    /// Role of a turn of `speaker`, if nothing is told about it.
+    fn role(&self, speaker: Speaker) -> Role {
+        role(speaker)
+    }
+
+    /// Whether what `speaker` says next is of a message that was told, or that is told later at the
+    /// place where it began.
+    fn is_within(&self, speaker: Speaker) -> bool {
+        let _ = speaker;
+        false
+    }
+
+    /// Whether what `speaker` says next may be blank all over, as values are.
+    fn may_be_blank(&self, speaker: Speaker) -> bool {
+        let _ = speaker;
+        false
     }
 
     /// Nothing more is said. What is told goes to the part of `out` of whose it is.
@@ -102,6 +133,11 @@ struct Stream {
     /// A piece has come.
     begun: bool,
     datagram: bool,
+    /// The latest turn, if nothing is told of it.
+    silent: SilentTurn,
+    /// Where the latest turn begins among the bytes, behind what had only begun before it, and what
+    /// it is.
+    behind_begun: Option<(usize, Place, Role)>,
 }
 
 impl Stream {
@@ -122,6 +158,7 @@ impl Stream {
     fn skip(&mut self, count: u64) {
         let there = count.min(self.bytes.len() as u64) as usize;
         self.skip += count - there as u64;
+        self.behind_begun = None;
         self.bytes.drain(..there);
         if self.bytes.is_empty() {
             // Memory is for those who speak, not for all who ever did.
@@ -139,6 +176,7 @@ impl Stream {
 
     fn clear(&mut self) {
         (self.bytes, self.marks, self.skip) = (Vec::new(), Vec::new(), 0);
+        self.behind_begun = None;
     }
 }
 
@@ -176,7 +214,11 @@ impl<M: Messages> Streams<M> {
                 datagram: stream.datagram,
                 marks: &stream.marks,
             };
-            match messages.message(&heard, out) {
+            let step = match are_blank(heard.bytes) && !messages.may_be_blank(speaker) {
+                true => Step::Lost,
+                false => messages.message(&heard, out),
+            };
+            match step {
                 Step::More if heard.ended => stream.lost = true,
                 Step::More if stream.bytes.len() >= M::BOUND => full = true,
                 Step::More => break,
@@ -187,11 +229,61 @@ impl<M: Messages> Streams<M> {
                 }
                 Step::Leave(next) => return next,
             }
+            // What had begun before the turn was no message; the turn may be one.
+            if stream.lost
+                && let Some((count, place, role)) = stream.behind_begun.take()
+            {
+                stream.silent.lose();
+                let told = stream.silent.take(M::NAME, M::QUIET_TURNS);
+                out.of(speaker).extend(told);
+                stream.skip(count as u64);
+                stream.silent.begin(place, role);
+                messages.lose(speaker, out);
+                (stream.lost, stream.after_gap, full) = (false, true, false);
+            }
         }
-        if stream.lost {
+        if stream.lost && !stream.bytes.is_empty() {
+            stream.silent.lose();
             stream.clear();
+            messages.lose(speaker, out);
         }
         Next::Same
+    }
+
+    /// Notes what was told of both sides since there were `before` operations.
+    fn note(&mut self, before: usize, out: &Out<'_>) {
+        for (speaker, place) in out.places_since(before) {
+            self.both(speaker).1.silent.told(place);
+        }
+    }
+
+    /// Tells the latest turn of `speaker`, if nothing else is told of it. What has only begun may
+    /// still be.
+    fn end_turn(&mut self, speaker: Speaker, out: &mut Out<'_>) {
+        let (messages, stream) = self.both(speaker);
+        let is_begun = !stream.bytes.is_empty() && !all_blank(&stream.bytes);
+        if !is_begun && !messages.is_within(speaker) {
+            let told = stream.silent.take(M::NAME, M::QUIET_TURNS);
+            out.of(speaker).extend(told);
+        }
+    }
+
+    /// Begins a turn with a piece, unless the piece goes on with a message from before.
+    fn begin_turn(&mut self, piece: &Piece<'_>, out: &mut Out<'_>) {
+        let speaker = piece.speaker;
+        self.end_turn(speaker, out);
+        let (messages, stream) = self.both(speaker);
+        if !stream.bytes.is_empty() && all_blank(&stream.bytes) {
+            stream.clear();
+            messages.lose(speaker, out);
+        }
+        let role = messages.role(speaker);
+        if !stream.bytes.is_empty() {
+            // It seems to go on with a message; if that cannot be read, the turn begins one.
+            stream.behind_begun = Some((stream.bytes.len(), piece.place, role));
+        } else if stream.skip == 0 && !messages.is_within(speaker) {
+            stream.silent.begin(piece.place, role);
+        }
     }
 }
 
@@ -199,8 +291,14 @@ impl<M: Messages> Parser for Streams<M> {
     fn take(&mut self, piece: &Piece<'_>, out: &mut Out<'_>) -> Next {
         let speaker = piece.speaker;
         let turn = piece.begins_turn || self.last != Some(speaker);
+        let tells_turns = !M::PIECES_BEGIN && !piece.datagram;
+        let before = out.count();
         if self.last.replace(speaker) != Some(speaker) {
             self.messages.turn(speaker, out);
+            self.note(before, out);
+            if tells_turns {
+                self.end_turn(speaker.other(), out);
+            }
         }
         let (_, stream) = self.both(speaker);
         let begins = M::PIECES_BEGIN && stream.bytes.is_empty() && stream.skip == 0;
@@ -218,6 +316,10 @@ impl<M: Messages> Parser for Streams<M> {
             stream.clear();
             (stream.cut, stream.after_gap, stream.lost) = (false, !piece.datagram, false);
             messages.gap(speaker, out);
+            self.note(before, out);
+        }
+        if turn && tells_turns {
+            self.begin_turn(piece, out);
         }
         let (_, stream) = self.both(speaker);
         if stream.lost && turn {
@@ -231,16 +333,26 @@ impl<M: Messages> Parser for Streams<M> {
             stream.push(piece);
         }
         let next = self.run(speaker, piece.cut || piece.datagram, out);
+        self.note(before, out);
         let (_, stream) = self.both(speaker);
         stream.cut = piece.cut;
         next
     }
 
     fn finish(&mut self, out: &mut Out<'_>) {
-        for speaker in [Speaker::Client, Speaker::Server] {
+        let before = out.count();
+        // What is not whole by now may have become anything.
+        let sides = [Speaker::Client, Speaker::Server];
+        let are_lost = sides.map(|speaker| self.both(speaker).1.lost);
+        for speaker in sides {
             self.run(speaker, true, &mut out.of(speaker));
         }
         self.messages.finish(out);
+        self.note(before, out);
+        for (speaker, _) in sides.into_iter().zip(are_lost).filter(|(_, is_lost)| *is_lost) {
+            let told = self.both(speaker).1.silent.take(M::NAME, false);
+            out.of(speaker).extend(told);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::piece::Class;
 struct Toy;
 
 impl Messages for Toy {
+    const NAME: &'static str = "toy";
     const BOUND: usize = 64;
 
     fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {

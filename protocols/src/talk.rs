@@ -105,27 +105,32 @@ impl Talk {
     /// Operations, each as a line: `> GET /cart/{} #1`, `< 200`, `> =` for one-way messages, `!`
     /// behind a status that is an error.
     pub(crate) fn told(&self) -> Vec<String> {
-        let mut all = said(&self.pieces());
-        all.sort_by_key(|said| said.operation.place);
-        let line = |Said { speaker, operation }: &Said| {
-            let side = if *speaker == Speaker::Client { ">" } else { "<" };
-            let role = match (operation.role, side) {
-                (crate::Role::OneWay, _) => " =",
-                (crate::Role::Request, "<") => " ask",
-                (crate::Role::Response, ">") => " answer",
-                _ => "",
-            };
-            let word = |text: &str| match text {
-                "" => String::new(),
-                text => format!(" {text}"),
-            };
-            let (name, status) = (word(&operation.name), word(&operation.status));
-            let error = if operation.is_error { "!" } else { "" };
-            let call = operation.call.map_or(String::new(), |call| format!(" #{call}"));
-            format!("{side}{role}{name}{status}{error}{call}")
-        };
-        all.iter().map(line).collect()
+        told(&self.pieces())
     }
+}
+
+/// Operations of pieces, each as a line, as [`Talk::told`] has them.
+pub(crate) fn told(pieces: &[Owned]) -> Vec<String> {
+    let mut all = said(pieces);
+    all.sort_by_key(|said| said.operation.place);
+    let line = |Said { speaker, operation }: &Said| {
+        let side = if *speaker == Speaker::Client { ">" } else { "<" };
+        let role = match (operation.role, side) {
+            (crate::Role::OneWay, _) => " =",
+            (crate::Role::Request, "<") => " ask",
+            (crate::Role::Response, ">") => " answer",
+            _ => "",
+        };
+        let word = |text: &str| match text {
+            "" => String::new(),
+            text => format!(" {text}"),
+        };
+        let (name, status) = (word(&operation.name), word(&operation.status));
+        let error = if operation.is_error { "!" } else { "" };
+        let call = operation.call.map_or(String::new(), |call| format!(" #{call}"));
+        format!("{side}{role}{name}{status}{error}{call}")
+    };
+    all.iter().map(line).collect()
 }
 
 /// Operations that pieces tell, the unfinished, too.

@@ -27,6 +27,11 @@ pub(super) enum Arguments {
     },
 }
 
+/// Whether a method is one of a login, which has no ids.
+pub(super) fn logs_in(class: u16, number: u16) -> bool {
+    class == 10 && number < 40
+}
+
 /// The method of a class and a number.
 pub(super) fn find(class: u16, number: u16) -> Option<&'static Method> {
     METHODS.iter().find(|method| (method.class, method.number) == (class, number))
@@ -59,12 +64,12 @@ impl Method {
 }
 
 const METHODS: &[Method] = &[
-    asks(10, 10, "connection.start"),
-    answers(10, 11, 10, "connection.start-ok"),
-    asks(10, 20, "connection.secure"),
-    answers(10, 21, 20, "connection.secure-ok"),
-    asks(10, 30, "connection.tune"),
-    answers(10, 31, 30, "connection.tune-ok"),
+    answers(10, 10, 10, "connection.start"),
+    asks(10, 11, "connection.start-ok"),
+    answers(10, 20, 20, "connection.secure"),
+    asks(10, 21, "connection.secure-ok"),
+    answers(10, 30, 30, "connection.tune"),
+    tells(10, 31, "connection.tune-ok"),
     asks(10, 40, "connection.open"),
     answers(10, 41, 40, "connection.open-ok"),
     asks(10, 50, "connection.close").code(),

@@ -176,6 +176,7 @@ fn number(bytes: &[u8]) -> Option<u32> {
 }
 
 impl Messages for Http2 {
+    const NAME: &'static str = "http2";
     const BOUND: usize = HTTP2_FRAME_BYTES;
     const PIECES_BEGIN: bool = true;
 

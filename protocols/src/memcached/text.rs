@@ -157,6 +157,11 @@ const ANSWERS: &[&str] = &[
 ];
 
 impl Text {
+    /// Whether an answer of several lines goes on.
+    pub(super) fn goes_on(&self) -> bool {
+        self.goes_on
+    }
+
     /// A line of the server.
     pub(super) fn answers(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         let Some((line, length)) = line(heard.bytes) else { return heard.more() };

@@ -8,6 +8,7 @@
 
 mod dialect;
 mod kind;
+mod lead;
 mod tables;
 mod tokens;
 
@@ -46,16 +47,20 @@ pub fn statement(text: &[u8], whole: bool, dialect: Dialect) -> Summary {
     Summary { name, detail }
 }
 
-/// Whether a text begins as a statement does: with a word that begins one, and something behind it,
-/// or nothing where it is `whole`.
+/// Whether a text begins as a statement does: with a word that begins one, and something behind
+/// that, or nothing where it is `whole`. Comments and the like may stand in front of it; one that
+/// does not end is all that is there of a statement.
 pub(crate) fn begins_statement(text: &[u8], whole: bool) -> bool {
-    let text = text.trim_ascii_start();
+    let Some(text) = lead::behind_lead(text) else {
+        return matches!(text.trim_ascii_start(), [b'-', b'-', ..] | [b'/', b'*', ..]);
+    };
     let word = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let (word, rest) = text.split_at(word);
     let word = std::str::from_utf8(word).unwrap_or_default().to_ascii_uppercase();
-    let behind = match rest.first() {
-        Some(byte) => matches!(byte, b' ' | b'\n' | b'\r' | b'\t' | b';' | b'(' | 0),
-        None => whole,
+    let behind = match rest {
+        [b' ' | b'\n' | b'\r' | b'\t' | b';' | b'(' | 0, ..] | [b'/', b'*', ..] => true,
+        [_, ..] => false,
+        [] => whole,
     };
     behind && kind::is_first_word(&word)
 }

@@ -1,9 +1,12 @@
 //! Parts of a statement: words and signs as they are, and holes where literals were.
 
+use std::borrow::Cow;
+
 use sqlparser::dialect::{Dialect as Sql, MySqlDialect, PostgreSqlDialect};
 use sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
 
 use super::dialect::Dialect;
+use super::lead;
 use crate::names::label;
 
 /// A part of a statement.
@@ -41,13 +44,13 @@ pub(super) fn parts(text: &[u8], whole: bool, most: usize, of: Dialect) -> Vec<P
         }
     };
     let whole = whole && valid.len() == text.len();
-    let dialect: &dyn Sql = match of {
-        Dialect::PostgreSql => &PostgreSqlDialect {},
-        Dialect::MySql => &MySqlDialect {},
+    let (dialect, valid): (&dyn Sql, _) = match of {
+        Dialect::PostgreSql => (&PostgreSqlDialect {}, Cow::Borrowed(valid)),
+        Dialect::MySql => (&MySqlDialect {}, lead::without_marks(valid)),
     };
     let mut tokens = Vec::new();
     // On an error, what is in front of it is there: it lies in a literal that does not end.
-    let read = Tokenizer::new(dialect, valid).tokenize_with_location_into_buf(&mut tokens);
+    let read = Tokenizer::new(dialect, &valid).tokenize_with_location_into_buf(&mut tokens);
     let mut parts = Vec::new();
     let mut behind_number = false;
     for token in &tokens {

@@ -1,0 +1,119 @@
+//! Turns that cannot be read, in conversations of all protocols.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::kinds::PROTOCOLS;
+use crate::piece::Class;
+use crate::talk::{Owned, Talk, said};
+
+/// Protocols that tell of each turn that begins a message, whatever it is.
+const OF_TURNS: [&str; 5] = ["memcached", "mysql", "postgresql", "redis", "smtp"];
+
+/// Number of the turn of each piece.
+fn turns(pieces: &[Owned]) -> Vec<usize> {
+    let mut turn = 0;
+    let begins = pieces.iter().map(|piece| usize::from(piece.of.begins_turn));
+    begins
+        .map(|begins| {
+            turn += begins;
+            turn
+        })
+        .collect()
+}
+
+/// The numbers of the turns in which something is told of whose turn it is.
+fn told(pieces: &[Owned]) -> BTreeSet<usize> {
+    let turns = turns(pieces);
+    let turn = |said: crate::operation::Said| {
+        let ticks = said.operation.place.ticks;
+        let at = pieces.iter().position(|piece| piece.of.place.ticks == ticks)?;
+        (pieces[at].of.speaker == said.speaker).then_some(turns[at])
+    };
+    said(pieces).into_iter().filter_map(turn).collect()
+}
+
+/// Conversations of protocols whose turns may be blanked as a whole.
+fn talks() -> impl Iterator<Item = (&'static str, Vec<Owned>)> {
+    let of = PROTOCOLS.iter().flat_map(|protocol| {
+        (protocol.samples)().into_iter().map(|talk| (protocol.about.name, talk.pieces()))
+    });
+    of.filter(|(_, pieces)| {
+        pieces.iter().all(|piece| piece.of.class == Class::Other && !piece.of.datagram)
+    })
+}
+
+/// The same with a turn of that length, whose bytes were not understood.
+fn blanked(pieces: &[Owned], turn: usize, length: usize) -> Vec<Owned> {
+    let mut changed = Vec::new();
+    for (piece, of) in pieces.iter().zip(turns(pieces)) {
+        if of != turn {
+            changed.push(piece.clone());
+        } else if piece.of.begins_turn {
+            let of = crate::piece::Piece { cut: length > 256, ..piece.of };
+            changed.push(Owned { bytes: vec![BLANK; length.min(256)], of });
+        }
+    }
+    changed
+}
+
+/// A statement that is not known takes nothing away but its own name.
+#[test]
+fn a_turn_that_cannot_be_read_takes_no_other_away() {
+    for (name, pieces) in talks() {
+        if !OF_TURNS.contains(&name) {
+            continue;
+        }
+        let all = told(&pieces);
+        // What has only begun at the end may have become anything.
+        for turn in 1..turns(&pieces).last().copied().unwrap_or(0) {
+            for length in [1, 3, 4, 5, 100, 300] {
+                let left = told(&blanked(&pieces, turn, length));
+                if left.is_empty() {
+                    // It is not recognised: all is as without names.
+                    continue;
+                }
+                let missing: Vec<_> = all.difference(&left).collect();
+                assert!(missing.is_empty(), "{name}: {missing:?} without {turn} of {length}");
+            }
+        }
+    }
+}
+
+fn line(told: &[&str]) -> Vec<String> {
+    told.iter().map(|of| (*of).to_owned()).collect()
+}
+
+#[test]
+fn a_turn_of_blanks_is_a_request_without_a_name() {
+    let packet = |number: u8, body: &[u8]| {
+        [&(body.len() as u32).to_le_bytes()[..3], &[number], body].concat()
+    };
+    let query = |text: &str| packet(0, &[b"\x03", text.as_bytes()].concat());
+    let answer = packet(1, b"\0\0\0\x02\0\0\0");
+    let talk = Talk::other().client(query("SELECT a FROM books")).server(&answer);
+    let talk = talk.client("*".repeat(300)).server(&answer).client("***").server(&answer);
+    let talk = talk.client(query("SELECT a FROM b")).server(&answer);
+    let expected = ["> SELECT books", "<", ">", "<", ">", "<", "> SELECT b", "<"];
+    assert_eq!(talk.told(), line(&expected));
+}
+
+/// What is not known at the beginning of a turn, or comes before the protocol is recognised.
+#[test]
+fn turns_without_a_name_are_told() {
+    let memcached = Talk::other().client("get a\r\n").server("END\r\n");
+    let odd = memcached.client("frob a\r\n").server("FROBBED\r\n").client("get b\r\n");
+    assert_eq!(odd.server("END\r\n").told(), line(&["> get", "< END", ">", "<", "> get", "< END"]));
+    let late = Talk::other().client("frob\r\n").server("x\r\n").client("frob\r\n");
+    let late = late.server("x\r\n").client("get b\r\n").server("END\r\n");
+    assert_eq!(late.told(), line(&[">", "<", ">", "<", "> get", "< END"]));
+}
+
+/// What seems to go on with a message from before, and is none with it, begins one.
+#[test]
+fn a_turn_behind_what_had_only_begun_is_read_by_itself() {
+    let talk =
+        Talk::other().client("get a\r\n").server("END\r\n").client("get").server("ERROR\r\n");
+    let talk = talk.client("get b\r\n").server("END\r\n");
+    assert_eq!(talk.told(), line(&["> get", "< END", ">", "< ERROR!", "> get", "< END"]));
+}
