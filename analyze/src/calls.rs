@@ -11,10 +11,12 @@
 //! A message that was never answered is a call without a response, so that every message is of
 //! exactly one call.
 
+mod by_roles;
 mod candidates;
 mod connection;
 mod continued;
 mod delivered;
+mod greetings;
 mod in_order;
 mod multiplexed;
 mod of_trace;

@@ -31,12 +31,13 @@
 
 use std::collections::VecDeque;
 
-use message_trace::{FROM_CONNECTING, MessageTrace};
+use message_trace::{FROM_CONNECTING, MessageTrace, OperationRole};
 use rustc_hash::FxHashSet;
 
 use super::connection::{direction, is_connection, times};
+use super::greetings::Greetings;
 use super::told::{ToldFlows, Unnumbered};
-use super::{NONE, in_order, multiplexed};
+use super::{NONE, by_roles, in_order, multiplexed};
 use crate::tuning::calls::pairing::{MAX_LOST, PARTS};
 use out_of_core::workers;
 
@@ -56,22 +57,43 @@ pub(super) fn pairs(trace: &MessageTrace, told: &ToldFlows) -> Vec<Pair> {
 fn of_part(trace: &MessageTrace, told: &ToldFlows, part: u64, pairs: &mut Vec<Pair>) {
     let mut with_id: Vec<(i64, u32, u32)> = Vec::new();
     let mut without: Vec<(i64, u32)> = Vec::new();
+    let mut silent: Vec<Pair> = Vec::new();
+    let mut greetings = Greetings::default();
     for row in 0..trace.len() {
         let flow = trace.flow(row);
         // Flows often have every so manieth number.
         if (flow as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & (PARTS - 1) != part {
             continue;
         }
+        if told.has_ids(flow) {
+            greetings.note(trace, row as u32);
+        }
         match trace.call_number(row) {
             Some(call) => with_id.push((flow, call, row as u32)),
             None => match told.unnumbered(trace, row) {
                 Unnumbered::MayPair => without.push((flow, row as u32)),
-                Unnumbered::OneWay => pairs.push((row as u32, NONE)),
-                Unnumbered::Own => pairs.push(alone(trace, row as u32)),
+                Unnumbered::OneWay => silent.push((row as u32, NONE)),
+                Unnumbered::Own => silent.push(alone(trace, row as u32)),
             },
         }
     }
-    by_id(trace, with_id, pairs);
+    let greeted = greetings.pair(trace, pairs);
+    if !greeted.is_empty() {
+        with_id.retain(|(_, _, row)| !greeted.contains(row));
+        without.retain(|(_, row)| !greeted.contains(row));
+        silent.retain(|(one, other)| !greeted.contains(one.min(other)));
+    }
+    pairs.append(&mut silent);
+    // What could not be read, and so has no id, may be the other one of a message with an id.
+    let unread: FxHashSet<i64> =
+        without.iter().map(|(flow, _)| *flow).filter(|flow| told.has_ids(*flow)).collect();
+    for (flow, row, is_request) in by_id(trace, with_id, pairs) {
+        match is_request {
+            _ if unread.contains(&flow) => without.push((flow, row)),
+            true => pairs.push((row, NONE)),
+            false => pairs.push((NONE, row)),
+        }
+    }
     without.sort_unstable();
     let mut turns = Turns::default();
     for flow in without.chunk_by(|one, other| one.0 == other.0) {
@@ -86,14 +108,23 @@ fn of_part(trace: &MessageTrace, told: &ToldFlows, part: u64, pairs: &mut Vec<Pa
     }
 }
 
-/// Appends the pairs of messages given as flow, number of the id, and row.
-fn by_id(trace: &MessageTrace, mut messages: Vec<(i64, u32, u32)>, pairs: &mut Vec<Pair>) {
+/// Appends the pairs of messages given as flow, number of the id, and row. Returns those that say
+/// what they are and have no partner: their flow, their row, and whether they ask.
+fn by_id(
+    trace: &MessageTrace,
+    mut messages: Vec<(i64, u32, u32)>,
+    pairs: &mut Vec<Pair>,
+) -> Vec<(i64, u32, bool)> {
     messages.sort_unstable();
-    let mut alone = Vec::new();
+    let (mut alone, mut told_alone) = (Vec::new(), Vec::new());
     // Flows on which both sides call.
     let mut both_call: FxHashSet<i64> = FxHashSet::default();
     let mut open: VecDeque<u32> = VecDeque::new();
     for call in messages.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
+        if by_roles::are_told(trace, call) {
+            by_roles::pair(trace, call, pairs, &mut told_alone);
+            continue;
+        }
         let connecting =
             call.iter().filter(|(_, _, row)| direction(trace, *row) == FROM_CONNECTING).count();
         let in_order = 2 * connecting == call.len();
@@ -123,6 +154,7 @@ fn by_id(trace: &MessageTrace, mut messages: Vec<(i64, u32, u32)>, pairs: &mut V
         let is_request = direction(trace, row) == FROM_CONNECTING || both_call.contains(&flow);
         if is_request { (row, NONE) } else { (NONE, row) }
     }));
+    told_alone
 }
 
 /// A message that is paired with none, by its direction.
@@ -220,7 +252,14 @@ impl Turns {
                 let request = self.open.front().copied();
                 let request =
                     request.filter(|request| !in_order::is_too_early(trace, *row, *request));
-                pairs.push(request.map_or((*row, NONE), |request| (request, *row)));
+                // Where others have ids, what says that it answers is no request.
+                let answers = |row: u32| {
+                    let told = trace.told(row as usize);
+                    told.is_some_and(|told| told.role == OperationRole::Response)
+                };
+                let is_answer = self.with_ids && answers(*row);
+                let unasked = if is_answer { (NONE, *row) } else { (*row, NONE) };
+                pairs.push(request.map_or(unasked, |request| (request, *row)));
                 self.open.drain(..usize::from(request.is_some()));
             }
         }

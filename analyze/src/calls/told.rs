@@ -158,6 +158,25 @@ mod tests {
         assert_eq!(pairs(&[ask(None), down]), [(Some(0), Some(1))]);
     }
 
+    /// A message that could not be read has no id. It is the other one of a message with an id that
+    /// has no partner.
+    #[test]
+    fn what_could_not_be_read_takes_turns_with_what_has_an_id() {
+        let (ask, answer) = (|id| (true, Some((ASKS, id))), |id| (false, Some((ANSWERS, id))));
+        let messages = [
+            ask(Some(1)),
+            answer(Some(1)),
+            ask(None),
+            answer(Some(2)),
+            ask(Some(3)),
+            answer(None),
+            ask(Some(4)),
+            answer(Some(4)),
+        ];
+        let pair = |one, other| (Some(one), Some(other));
+        assert_eq!(pairs(&messages), [pair(0, 1), pair(2, 3), pair(4, 5), pair(6, 7)]);
+    }
+
     #[test]
     fn what_nothing_answers_is_one_by_itself() {
         let (tell, told) = ((true, Some((TELLS, None))), (false, Some((TELLS, None))));

@@ -1,0 +1,115 @@
+//! Messages with ids that say whether they ask or answer. The two of a call have one id, and an id
+//! may come again (FastCGI has one for all requests of a connection). So a response belongs to a
+//! request that had come when it was sent: where a request could not be read, the response to it is
+//! not the one to the next request of that id.
+
+use std::collections::VecDeque;
+
+use message_trace::{MessageTrace, OperationRole};
+
+use super::NONE;
+use super::connection::{direction, times};
+
+/// Whether all messages of an id say what they are.
+pub(super) fn are_told(trace: &MessageTrace, call: &[(i64, u32, u32)]) -> bool {
+    trace.has_told() && call.iter().all(|(_, _, row)| trace.told(*row as usize).is_some())
+}
+
+/// Appends the pairs of the messages of one id, which are in order, and the messages that are left
+/// `alone`: with their flow, and whether each is a request.
+pub(super) fn pair(
+    trace: &MessageTrace,
+    call: &[(i64, u32, u32)],
+    pairs: &mut Vec<(u32, u32)>,
+    alone: &mut Vec<(i64, u32, bool)>,
+) {
+    let role = |row: u32| trace.told(row as usize).map(|told| told.role);
+    let flow = call.first().map_or(0, |first| first.0);
+    let rows = || call.iter().map(|(_, _, row)| *row);
+    pairs.extend(
+        rows().filter(|row| role(*row) == Some(OperationRole::OneWay)).map(|row| (row, NONE)),
+    );
+    for asking in [0, 1] {
+        let asks = |row: &u32| {
+            role(*row) == Some(OperationRole::Request) && direction(trace, *row) == asking
+        };
+        let answers = |row: &u32| {
+            role(*row) == Some(OperationRole::Response) && direction(trace, *row) != asking
+        };
+        let mut open: VecDeque<u32> = rows().filter(asks).collect();
+        let in_order = open.len() == rows().filter(answers).count();
+        for response in rows().filter(answers) {
+            let is_before = |request: &u32| comes_before(trace, *request, response);
+            // With fewer answers, the latest request is the one that was answered.
+            while !in_order
+                && open.get(1).is_some_and(|next| is_before(next).unwrap_or(*next < response))
+            {
+                alone.extend(open.pop_front().map(|given_up| (flow, given_up, true)));
+            }
+            match open
+                .front()
+                .filter(|request| is_before(request).unwrap_or(in_order || **request < response))
+            {
+                Some(request) => {
+                    pairs.push((*request, response));
+                    open.pop_front();
+                }
+                None => alone.push((flow, response, false)),
+            }
+        }
+        alone.extend(open.into_iter().map(|request| (flow, request, true)));
+    }
+}
+
+/// Whether a request comes before a response, by the clock of one of the ends; `None` where neither
+/// saw both.
+fn comes_before(trace: &MessageTrace, request: u32, response: u32) -> Option<bool> {
+    let both = times(trace, request).into_iter().zip(times(trace, response));
+    let mut known = both.filter_map(|(asked, answered)| Some(asked? <= answered?)).peekable();
+    known.peek()?;
+    Some(known.all(|is_before| is_before))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::calls::Calls;
+    use crate::fixture::Fixture;
+
+    use super::*;
+
+    /// The pairs of a connection on which all messages have one id: `q` asks and `a` answers, each
+    /// by the number of its message.
+    fn pairs(messages: &str) -> Vec<(Option<usize>, Option<usize>)> {
+        let mut trace = Fixture::new();
+        for (time, message) in (0..).step_by(2).zip(messages.chars()) {
+            match message {
+                'q' => trace
+                    .send("x", "s", time, time + 1)
+                    .ports(4000, 80)
+                    .on(1)
+                    .tells(OperationRole::Request, Some(1)),
+                _ => trace
+                    .send("s", "x", time, time + 1)
+                    .ports(80, 4000)
+                    .accepting()
+                    .on(1)
+                    .tells(OperationRole::Response, Some(1)),
+            };
+        }
+        let calls = Calls::of(&trace.trace());
+        (0..calls.len()).map(|call| (calls.request(call), calls.response(call))).collect()
+    }
+
+    #[test]
+    fn a_response_is_never_that_of_a_later_request() {
+        assert_eq!(
+            pairs("aqaqa"),
+            [(None, Some(0)), (Some(1), Some(2)), (Some(3), Some(4))],
+            "the first request was not read"
+        );
+        assert_eq!(pairs("qaaqa"), [(Some(0), Some(1)), (None, Some(2)), (Some(3), Some(4))]);
+        assert_eq!(pairs("aq"), [(None, Some(0)), (Some(1), None)]);
+        assert_eq!(pairs("qqa"), [(Some(0), None), (Some(1), Some(2))]);
+        assert_eq!(pairs("qqaa"), [(Some(0), Some(2)), (Some(1), Some(3))]);
+    }
+}

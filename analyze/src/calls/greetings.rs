@@ -1,0 +1,108 @@
+//! Greetings on connections whose calls have ids. What the accepting side says before anything was
+//! asked answers the making of the connection, as it does where nothing has an id. If the making
+//! was not seen, it answers something unknown; it is no request in any case.
+
+use message_trace::{FROM_CONNECTING, MessageTrace, OperationRole};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::NONE;
+use super::connection::{direction, times};
+
+/// What is known of the beginning of a connection.
+#[derive(Default)]
+struct Beginning {
+    making: Option<u32>,
+    /// The first message that the accepting side says something by, and whether it tells alone.
+    said: Option<(u32, bool)>,
+    /// When the connecting and the accepting end saw the first message that asks.
+    asked: [Option<i64>; 2],
+}
+
+/// The beginnings of connections with ids.
+#[derive(Default)]
+pub(super) struct Greetings(FxHashMap<i64, Beginning>);
+
+impl Greetings {
+    /// Notes the message of a row of a connection with ids; rows come in order.
+    pub(super) fn note(&mut self, trace: &MessageTrace, row: u32) {
+        let of = self.0.entry(trace.flow(row as usize)).or_default();
+        if trace.is_connect(row as usize) {
+            of.making.get_or_insert(row);
+        } else if direction(trace, row) == FROM_CONNECTING {
+            for (asked, time) in of.asked.iter_mut().zip(times(trace, row)) {
+                *asked = asked.iter().copied().chain(time).min();
+            }
+        } else if let Some(told) = trace.told(row as usize) {
+            of.said.get_or_insert((row, told.role == OperationRole::OneWay));
+        }
+    }
+
+    /// Appends the pairs of the greetings. Returns the rows that are in these.
+    pub(super) fn pair(&self, trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) -> FxHashSet<u32> {
+        let mut paired = FxHashSet::default();
+        for of in self.0.values() {
+            let first = of.said.filter(|(said, _)| of.is_first(trace, *said));
+            // An answer to what was not seen is one by itself.
+            let greeting = first.filter(|(_, tells)| *tells || of.making.is_some());
+            let Some((greeting, _)) = greeting else { continue };
+            pairs.push((of.making.unwrap_or(NONE), greeting));
+            paired.extend(of.making.into_iter().chain([greeting]));
+        }
+        paired
+    }
+}
+
+impl Beginning {
+    /// Whether nothing was asked before a message, by the clock of one of the ends.
+    fn is_first(&self, trace: &MessageTrace, said: u32) -> bool {
+        let known = self.asked.into_iter().zip(times(trace, said));
+        let mut is_before = known.filter_map(|(asked, said)| Some(said? < asked?)).peekable();
+        is_before.peek().is_none() || is_before.any(|is_before| is_before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::calls::Calls;
+    use crate::fixture::Fixture;
+
+    use super::*;
+
+    /// The pairs of a connection on which the server greets, with or without its making.
+    fn pairs(is_made: bool, asks_first: bool) -> Vec<(Option<usize>, Option<usize>)> {
+        let mut trace = Fixture::new();
+        if is_made {
+            trace.send("x", "s", 0, 1).ports(4000, 80).on(1).connect();
+        }
+        let ask = |trace: &mut Fixture, time, call| {
+            let sent = trace.send("x", "s", time, time + 1).ports(4000, 80);
+            sent.on(1).tells(OperationRole::Request, Some(call));
+        };
+        let answer = |trace: &mut Fixture, time, role, call| {
+            let sent = trace.send("s", "x", time, time + 1).ports(80, 4000).accepting();
+            sent.on(1).tells(role, call);
+        };
+        if asks_first {
+            ask(&mut trace, 4, 7);
+        }
+        answer(&mut trace, 10, OperationRole::OneWay, None);
+        ask(&mut trace, 20, 8);
+        answer(&mut trace, 30, OperationRole::Response, Some(8));
+        answer(&mut trace, 40, OperationRole::OneWay, None);
+        let calls = Calls::of(&trace.trace());
+        (0..calls.len()).map(|call| (calls.request(call), calls.response(call))).collect()
+    }
+
+    #[test]
+    fn a_greeting_answers_the_making_of_its_connection() {
+        let pair = |one, other| (Some(one), Some(other));
+        assert_eq!(pairs(true, false), [pair(0, 1), pair(2, 3), (Some(4), None)]);
+        assert_eq!(pairs(false, false), [(None, Some(0)), pair(1, 2), (Some(3), None)]);
+    }
+
+    #[test]
+    fn what_is_told_after_something_was_asked_is_no_greeting() {
+        let told = pairs(true, true);
+        assert!(told.contains(&(Some(2), None)) && !told.contains(&(Some(0), Some(2))), "{told:?}");
+    }
+}
