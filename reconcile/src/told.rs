@@ -2,13 +2,15 @@
 //!
 //! `read` takes them from the files beside the logs, or from the heads in the logs themselves.
 //! `table` keeps those of all logs, and `of_log` says which begin in a call of one log.
-//! `interleaved` and `written_together` find the connections on which many causes ask without ids.
+//! `interleaved` and `written_together` find the connections on which many causes ask without ids,
+//! `uneven` those on which not all is told.
 
 mod interleaved;
 mod of_log;
 mod operation;
 mod read;
 mod table;
+mod uneven;
 mod written_together;
 
 pub(crate) use of_log::ToldOfLog;

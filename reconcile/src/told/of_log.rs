@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use out_of_core::SpillableVec;
+use rustc_hash::FxHashMap;
 use socket_log::encode::Direction;
 
 use crate::told::operation::Operation;
@@ -10,13 +11,23 @@ use crate::told::operation::Operation;
 /// A call: its flow's number in the log, its direction, and its time in ticks.
 type CallKey = (u32, Direction, u64);
 
+/// Flows of a log, sorted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FlowsOfLog<'a> {
+    /// Flows on which many causes ask without ids.
+    pub(super) interleaved: &'a [u32],
+    /// Flows on which not all is told.
+    pub(super) uneven: &'a [u32],
+}
+
 /// The operations of a log.
 #[derive(Clone, Debug)]
 pub(crate) struct ToldOfLog<'a> {
     operations: &'a SpillableVec<Operation>,
     range: Range<usize>,
-    /// The flows on which many causes ask without ids, sorted.
-    interleaved: &'a [u32],
+    flows: FlowsOfLog<'a>,
+    /// The direction of the latest call of flows on which not all is told.
+    turns: FxHashMap<u32, Direction>,
     /// The call that was asked about last, and how many with its key were before it.
     latest: Option<(CallKey, usize)>,
 }
@@ -25,35 +36,42 @@ impl<'a> ToldOfLog<'a> {
     pub(super) fn new(
         operations: &'a SpillableVec<Operation>,
         range: Range<usize>,
-        interleaved: &'a [u32],
+        flows: FlowsOfLog<'a>,
     ) -> ToldOfLog<'a> {
-        ToldOfLog { operations, range, interleaved, latest: None }
+        ToldOfLog { operations, range, flows, turns: FxHashMap::default(), latest: None }
     }
 
     /// Calls `piece` for each piece of a transfer of `bytes` bytes, with its size and whether an
     /// operation begins with its first byte. An operation begins a piece if it is the first of the
     /// transfer or has an id, or if its connection is shared by many causes. Else, what one call
     /// sends at once was made for one cause: a pipeline, whose operations are all told of one
-    /// message.
+    /// message. Where not all is told, a turn begins a piece as well.
     pub(crate) fn divide(&mut self, call: CallKey, bytes: u32, mut piece: impl FnMut(u32, bool)) {
-        let (mut done, mut begins) = (0, false);
-        let is_shared = self.interleaved.binary_search(&call.0).is_ok();
+        let (mut done, mut begins) = (0, self.begins_turn(call) && bytes > 0);
+        let mut is_told = false;
+        let is_shared = self.flows.interleaved.binary_search(&call.0).is_ok();
         // Of two calls with one key all is told of the first.
         if self.number(call) == 0 {
             for at in self.places(call).filter_map(|place| self.operations.get(place)) {
                 if at.at >= bytes {
                     break;
                 }
-                if begins && at.call.is_none() && !is_shared {
+                if is_told && at.call.is_none() && !is_shared {
                     continue;
                 }
                 if at.at > done {
                     piece(at.at - done, begins);
                 }
-                (done, begins) = (at.at, true);
+                (done, begins, is_told) = (at.at, true, true);
             }
         }
         piece(bytes - done, begins);
+    }
+
+    /// Whether a call begins a turn on a flow on which not all is told.
+    fn begins_turn(&mut self, (flow, direction, _): CallKey) -> bool {
+        self.flows.uneven.binary_search(&flow).is_ok()
+            && self.turns.insert(flow, direction).is_some_and(|latest| latest != direction)
     }
 
     /// The operation of the next datagram, by its place among all plus one; 0 where none is known.
@@ -107,7 +125,7 @@ mod tests {
     #[test]
     fn each_operation_begins_a_piece() {
         let all = told(&[(1, 10, 0), (1, 10, 30), (1, 20, 5), (1, 20, 99), (2, 10, 7)], Some(3));
-        let mut of_log = ToldOfLog::new(&all, 0..5, &[]);
+        let mut of_log = ToldOfLog::new(&all, 0..5, FlowsOfLog::default());
         let mut pieces = |flow, direction, ticks, bytes| {
             let mut pieces = Vec::new();
             of_log.divide((flow, direction, ticks), bytes, |bytes, begins| {
@@ -128,7 +146,7 @@ mod tests {
     #[test]
     fn a_pipeline_without_ids_is_one_piece() {
         let all = told(&[(1, 10, 4), (1, 10, 30), (1, 10, 50), (1, 20, 0)], None);
-        let mut of_log = ToldOfLog::new(&all, 0..4, &[]);
+        let mut of_log = ToldOfLog::new(&all, 0..4, FlowsOfLog::default());
         let mut pieces = Vec::new();
         for ticks in [10, 20] {
             of_log.divide((1, Direction::Send, ticks), 100, |bytes, begins| {
@@ -141,7 +159,7 @@ mod tests {
     #[test]
     fn where_many_causes_ask_each_operation_begins_a_piece_without_an_id() {
         let all = told(&[(1, 10, 4), (1, 10, 30), (1, 20, 0), (2, 20, 0), (2, 20, 9)], None);
-        let mut of_log = ToldOfLog::new(&all, 0..5, &[1]);
+        let mut of_log = ToldOfLog::new(&all, 0..5, FlowsOfLog { interleaved: &[1], uneven: &[] });
         let mut pieces = Vec::new();
         for (flow, ticks) in [(1, 10), (1, 20), (2, 20)] {
             of_log.divide((flow, Direction::Send, ticks), 40, |bytes, begins| {
@@ -151,10 +169,35 @@ mod tests {
         assert_eq!(pieces, [(4, false), (26, true), (10, true), (40, true), (40, true)]);
     }
 
+    /// A turn that is not told begins a message where others are missing, too.
+    #[test]
+    fn where_not_all_is_told_each_turn_begins_a_piece() {
+        let all = told(&[(1, 10, 0), (1, 30, 4), (2, 10, 0)], None);
+        let pieces = |uneven: &[u32]| {
+            let flows = FlowsOfLog { interleaved: &[], uneven };
+            let mut of_log = ToldOfLog::new(&all, 0..3, flows);
+            let mut pieces = Vec::new();
+            let (sent, received) = (Direction::Send, Direction::Receive);
+            for (direction, ticks) in [(sent, 10), (received, 15), (sent, 20), (sent, 25)] {
+                let piece = |bytes, begins| pieces.push((bytes, begins));
+                of_log.divide((1, direction, ticks), 40, piece);
+            }
+            of_log.divide((1, received, 28), 40, |_, _| {});
+            of_log.divide((1, sent, 30), 40, |bytes, begins| pieces.push((bytes, begins)));
+            pieces
+        };
+        let told = |answer, turn| {
+            vec![(40, true), (40, answer), (40, turn), (40, false), (4, turn), (36, true)]
+        };
+        assert_eq!(pieces(&[]), told(false, false));
+        assert_eq!(pieces(&[1]), told(true, true));
+        assert_eq!(pieces(&[2]), told(false, false));
+    }
+
     #[test]
     fn datagrams_of_one_call_have_an_operation_each() {
         let all = told(&[(1, 5, 0), (1, 10, 0), (1, 10, 0), (1, 20, 0)], None);
-        let mut of_log = ToldOfLog::new(&all, 0..4, &[]);
+        let mut of_log = ToldOfLog::new(&all, 0..4, FlowsOfLog::default());
         let mut next = |ticks| of_log.datagram((1, Direction::Send, ticks));
         assert_eq!([next(10), next(10), next(10), next(20), next(10)], [2, 3, 0, 4, 2]);
     }

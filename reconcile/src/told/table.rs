@@ -9,9 +9,9 @@ use out_of_core::{NameId, Names, SpillableVec};
 use crate::logs::capture::Capture;
 use crate::sockets::socket::Sockets;
 use crate::told::interleaved;
-use crate::told::of_log::ToldOfLog;
+use crate::told::of_log::{FlowsOfLog, ToldOfLog};
 use crate::told::operation::Operation;
-use crate::told::written_together;
+use crate::told::{uneven, written_together};
 
 /// The operations of all logs.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub(crate) struct Told {
     of_logs: Vec<Range<usize>>,
     /// By log, the flows on which many causes ask without ids, sorted.
     interleaved: Vec<Vec<u32>>,
+    /// By log, the flows on which not all is told, sorted.
+    uneven: Vec<Vec<u32>>,
     names: Names,
 }
 
@@ -31,6 +33,7 @@ impl Told {
             operations: SpillableVec::new(&capture.pool),
             of_logs: vec![0..0; capture.logs.len()],
             interleaved: vec![Vec::new(); capture.logs.len()],
+            uneven: vec![Vec::new(); capture.logs.len()],
             names: Names::default(),
         }
     }
@@ -59,6 +62,9 @@ impl Told {
             flows.sort_unstable();
             flows.dedup();
         }
+        if let Some(flows) = self.uneven.get_mut(log) {
+            *flows = uneven::flows(operations);
+        }
         if let Some(range) = self.of_logs.get_mut(log) {
             *range = first..self.operations.len();
         }
@@ -73,8 +79,11 @@ impl Told {
     /// The operations of log number `log`; `None` where it tells none.
     pub(crate) fn of_log(&self, log: usize) -> Option<ToldOfLog<'_>> {
         let range = self.of_logs.get(log).filter(|range| !range.is_empty())?;
-        let interleaved = self.interleaved.get(log).map_or(&[][..], Vec::as_slice);
-        Some(ToldOfLog::new(&self.operations, range.clone(), interleaved))
+        let flows = FlowsOfLog {
+            interleaved: self.interleaved.get(log).map_or(&[][..], Vec::as_slice),
+            uneven: self.uneven.get(log).map_or(&[][..], Vec::as_slice),
+        };
+        Some(ToldOfLog::new(&self.operations, range.clone(), flows))
     }
 
     /// The places of all operations, log by log.
