@@ -5,5 +5,6 @@ mod clock_step;
 mod containers;
 mod greetings;
 mod many_hosts;
+mod names_or_none;
 mod namespaces;
 mod translation;
