@@ -170,6 +170,8 @@ impl Messages for Imap {
                     (self.continues, self.literal) = (false, 0);
                 } else {
                     self.asked_for = asked_for;
+                    // It waits again, whatever it was.
+                    asked_for.into_iter().for_each(|call| self.waiting.insert(call, ""));
                 }
             }
             self.goes_on(heard.place(0), out);
@@ -422,6 +424,10 @@ mod tests {
         let begin = ["< = greeting".to_owned(), format!("> LOGIN #{a}"), "<".to_owned()];
         let goes_on = asked().server("frob\r\n").client("alice secret\r\n").server("a1 OK\r\n");
         let rest = [format!("> #{a}"), format!("< OK #{a}")];
+        assert_eq!(goes_on.told(), [&begin[..], &rest].concat());
+        let goes_on = asked().server("frob\r\n").client("alice {6}\r\n").server("+ go on\r\n");
+        let goes_on = goes_on.client("secret\r\n").server("a1 OK\r\n");
+        let rest = ["> #", "< #", "> #", "< OK #"].map(|of| format!("{of}{a}"));
         assert_eq!(goes_on.told(), [&begin[..], &rest].concat());
         let next = asked().server("frob\r\n").client("a2 NOOP\r\n").server("a2 OK\r\n");
         let rest = [format!("> NOOP #{b}"), format!("< OK #{b}")];
