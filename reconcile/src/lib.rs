@@ -24,6 +24,7 @@ mod streams;
 mod told;
 pub mod translation;
 mod tuning;
+pub mod uncaptured;
 mod write;
 
 pub use cause::{NOT_RECORDED, is_of_the_system};

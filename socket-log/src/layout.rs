@@ -169,6 +169,18 @@ pub mod unseen {
     ];
 }
 
+/// What a process did that is not captured, see [`kind::UNCAPTURED`].
+pub mod uncaptured {
+    /// The object has calls of sockets.
+    pub const CALLS_SOCKETS: u32 = 1 << 0;
+    /// The object has the call that sets up `io_uring`.
+    pub const CALLS_RINGS: u32 = 1 << 1;
+    /// The object is a library that is written in Go.
+    pub const IS_GO: u32 = 1 << 2;
+    /// The object has a function that makes any system call, whose number it is given.
+    pub const CALLS_ANY: u32 = 1 << 3;
+}
+
 /// Classes and flags of a head's record, see [`kind::HEAD`].
 pub mod head {
     /// Class of HTTP/1, and of what has heads of that form: the first line, and of the other lines
@@ -396,6 +408,9 @@ pub mod kind {
     pub const STARTED: u8 = 36;
     /// Number of bytes that had gone over a stream in one direction, as the kernel counts them.
     pub const COUNTED: u8 = 37;
+    /// The process did what is not captured: a socket of another kind, `io_uring`, system calls
+    /// past libc.
+    pub const UNCAPTURED: u8 = 38;
     /// A record that its writer began and did not finish; only its length is known.
     pub const RESERVED: u8 = 255;
 }

@@ -258,6 +258,7 @@ impl Reading {
             | Record::Fingerprint { .. }
             | Record::EndOfFile { .. }
             | Record::Call(_)
+            | Record::Uncaptured { .. }
             | Record::Thread { .. }
             | Record::File(_)
             | Record::Sleep { .. }

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use reconcile::uncaptured::UncapturedThing;
 use socket_log::layout::{NO_POSITION, goroutine, unseen};
 use socket_log::switches::EXTENSION;
 use socket_log::{Clock, Entry, Log, Record};
@@ -207,6 +208,10 @@ fn line(out: &mut impl Write, clock: &Clock, routine: &str, entry: &Entry) -> io
             let why = unseen::NAMES.get(usize::from(*cause)).copied().unwrap_or_default();
             let program = in_one_line(program);
             writeln!(out, "begins {program} as {pid}, of which nothing is recorded: {why}")
+        }
+        Record::Uncaptured { .. } => {
+            let what = UncapturedThing::of(&entry.record).map(|thing| thing.counted(1));
+            writeln!(out, "not captured: {}", in_one_line(&what.unwrap_or_default()))
         }
         Record::Thread { creator, handle: 0 } => writeln!(out, "thread started by {creator}"),
         Record::Thread { creator, handle } => {

@@ -20,6 +20,19 @@ numbered! {
         Exit = 4,
     }
 
+    /// What a process did that is not captured.
+    pub enum Uncaptured {
+        /// It has a socket of a kind that is not captured.
+        Socket = 1,
+        /// It set up `io_uring`, by which bytes move without calls.
+        Ring = 2,
+        /// It has a socket that no call in sight of the library made, or used.
+        OutOfSight = 3,
+        /// It has loaded an object (its program or a library) that makes system calls by itself,
+        /// past libc.
+        Object = 4,
+    }
+
     /// Calls by which a thread waits for descriptors.
     pub enum WaitCall {
         /// `poll` and `ppoll`.
@@ -98,6 +111,40 @@ pub fn unseen(ticks: u64, cause: u16, pid: u32, path: &[u8]) -> LongWords {
     const LONGEST: usize = 256;
     let kept = path.get(path.len().saturating_sub(LONGEST)..).unwrap_or(path);
     let mut words: LongWords = Words::new(kind::UNSEEN, cause, ticks, pid);
+    words.push(kept.len() as u32);
+    padded(kept).for_each(|word| words.push(word));
+    words.finish()
+}
+
+/// Nature of a socket as `socket(2)` takes it: family, type and protocol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SocketKind {
+    /// Address family.
+    pub domain: u8,
+    /// Type.
+    pub kind: u8,
+    /// Protocol.
+    pub protocol: u16,
+}
+
+/// Record of something that is not captured: `value` is the descriptor, or of an object what calls
+/// it has (flags of [`uncaptured`](crate::layout::uncaptured)).
+#[inline(never)]
+pub fn uncaptured(ticks: u64, what: Uncaptured, value: u32, socket: SocketKind) -> Words {
+    let mut words = Words::new(kind::UNCAPTURED, what as u16, ticks, value);
+    let SocketKind { domain, kind, protocol } = socket;
+    words.push(u32::from(domain) | u32::from(kind) << 8 | u32::from(protocol) << 16);
+    words.finish()
+}
+
+/// Record of an object at `path` that makes system calls past libc. Of a long path the end is kept.
+#[inline(never)]
+pub fn uncaptured_object(ticks: u64, calls: u32, path: &[u8]) -> LongWords {
+    const LONGEST: usize = 256;
+    let kept = path.get(path.len().saturating_sub(LONGEST)..).unwrap_or(path);
+    let mut words: LongWords =
+        Words::new(kind::UNCAPTURED, Uncaptured::Object as u16, ticks, calls);
+    words.push(0);
     words.push(kept.len() as u32);
     padded(kept).for_each(|word| words.push(word));
     words.finish()

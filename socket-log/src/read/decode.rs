@@ -7,7 +7,8 @@ use crate::api::Api;
 use crate::duration;
 use crate::encode::{
     Call, Direction, FileOperation, FileUse, Flow, Handoff, Origin, ProcessEvent, Role, Signal,
-    TOOK, TOOK_SHIFT, UNDER_WAY, WaitCall, Wake, datagram_flag, resource_flag,
+    SocketKind, TOOK, TOOK_SHIFT, UNDER_WAY, Uncaptured, WaitCall, Wake, datagram_flag,
+    resource_flag,
 };
 use crate::layout::{
     Anchor, HEAD_WORDS, SHORT_DATAGRAM_WORDS, SHORT_WORDS, TRANSFER_WORDS, goroutine, head, kind,
@@ -254,6 +255,25 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
             let path = bytes(words.get(4..), word(3)? as usize)?;
             let program = String::from_utf8_lossy(&path).into_owned();
             (low, Record::Unseen { cause: aux, pid: flow, program })
+        }
+        kind::UNCAPTURED => {
+            let what = Uncaptured::from_number(aux).ok_or(Fault::BadField)?;
+            let socket = word(3)?;
+            let object = match what {
+                Uncaptured::Object => bytes(words.get(5..), word(4)? as usize)?,
+                _ => Vec::new(),
+            };
+            let record = Record::Uncaptured {
+                what,
+                value: flow,
+                socket: SocketKind {
+                    domain: socket as u8,
+                    kind: (socket >> 8) as u8,
+                    protocol: (socket >> 16) as u16,
+                },
+                object: String::from_utf8_lossy(&object).into_owned(),
+            };
+            (low, record)
         }
         kind::THREAD => {
             (low, Record::Thread { creator: flow, handle: long(3).unwrap_or_default() })

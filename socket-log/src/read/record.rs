@@ -1,7 +1,10 @@
 //! Records as a reader gets them, with their thread and time.
 
 use super::socket_name::SocketName;
-use crate::encode::{Call, Direction, FileUse, Flow, ProcessEvent, Role, Signal, WaitCall, Wake};
+use crate::encode::{
+    Call, Direction, FileUse, Flow, ProcessEvent, Role, Signal, SocketKind, Uncaptured, WaitCall,
+    Wake,
+};
 use crate::layout::Anchor;
 
 /// Entry of a log: a record with its thread and its time, in the file's ticks.
@@ -207,6 +210,18 @@ pub enum Record {
         pid: u32,
         /// Path of the program; of a long one the end.
         program: String,
+    },
+    /// Something that is not captured.
+    Uncaptured {
+        /// What it is.
+        what: Uncaptured,
+        /// The descriptor; of an object its calls, flags of
+        /// [`uncaptured`](crate::layout::uncaptured).
+        value: u32,
+        /// Nature of the socket, where it is one.
+        socket: SocketKind,
+        /// Path of the object, where it is one; of a long one the end.
+        object: String,
     },
     /// Start of the thread by another.
     Thread {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use crate::api::Api;
 use crate::encode::{
     self, Call, Connect, Datagram, Direction, FileOperation, FileUse, Flow, Handoff, Origin,
-    ProcessEvent, Role, Signal, WaitCall, Wake, datagram_flag, padded,
+    ProcessEvent, Role, Signal, SocketKind, Uncaptured, WaitCall, Wake, datagram_flag, padded,
 };
 use crate::layout::{ANCHOR_REACH, LARGEST_HEAD_BYTES};
 use crate::write::{inet, unix};
@@ -74,7 +74,7 @@ fn what() -> impl Strategy<Value = What> {
             .prop_map(|(flow, local, peer, pid, connect)| What::Endpoints(flow, local, peer, pid, connect)),
         1 => (flow.clone(), any::<u8>(), prop::collection::vec(any::<u8>(), 0..=LARGEST_HEAD_BYTES))
             .prop_map(|(flow, flags, bytes)| What::Head(flow, flags, bytes)),
-        2 => (flow, 0..19u8).prop_map(|(flow, kind)| What::Small(flow, kind)),
+        2 => (flow, 0..20u8).prop_map(|(flow, kind)| What::Small(flow, kind)),
     ]
 }
 
@@ -250,6 +250,14 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
                     let number = u64::from(flow) << (flow % 17);
                     let started = flow % 2 == 0;
                     (encode::ready(ticks, number, started), Record::Ready { number, started })
+                }
+                19 => {
+                    let what = Uncaptured::OutOfSight;
+                    let (domain, kind, protocol) = (flow as u8, (flow >> 3) as u8, flow as u16);
+                    let socket = SocketKind { domain, kind, protocol };
+                    let words = encode::uncaptured(ticks, what, flow, socket);
+                    let object = String::new();
+                    (words, Record::Uncaptured { what, value: flow, socket, object })
                 }
                 18 => {
                     let (before, begins) = (u64::from(flow) << (flow % 33), flow % 2 == 0);

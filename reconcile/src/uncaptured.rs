@@ -1,0 +1,229 @@
+//! What processes did that is not captured, in words: sockets of other kinds, `io_uring`, and
+//! system calls past libc.
+
+use std::path::Path;
+
+use serde::Serialize;
+use socket_log::Record;
+use socket_log::encode::{SocketKind, Uncaptured};
+use socket_log::layout::uncaptured::IS_GO;
+
+/// Kind of what is not captured: one kind has one remedy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UncapturedKind {
+    /// Sockets whose packets are no messages between two programs' sockets: raw, ICMP, packet.
+    Socket,
+    /// Sockets by which a program talks to its own kernel, as with netlink. Nearly every tool for
+    /// the network has some, and nothing of a trace is missing.
+    KernelSocket,
+    /// `io_uring`, by which bytes move without calls.
+    Ring,
+    /// System calls past libc.
+    PastLibc,
+}
+
+/// One thing that is not captured: its kind, and what it is called where there is one of it, and
+/// where there are several.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UncapturedThing {
+    /// Its kind.
+    pub kind: UncapturedKind,
+    /// Its name with "1".
+    pub one: String,
+    /// Its name with a larger number. Objects have none, and are not counted.
+    pub many: Option<String>,
+}
+
+impl UncapturedThing {
+    /// What a record says; `None` for records of other kinds.
+    pub fn of(record: &Record) -> Option<UncapturedThing> {
+        let Record::Uncaptured { what, value, socket, object } = record else { return None };
+        let (kind, one, many) = match what {
+            Uncaptured::Socket => {
+                let name = socket_name(*socket);
+                (kind_of(*socket), format!("{name} socket"), Some(format!("{name} sockets")))
+            }
+            Uncaptured::Ring => (
+                UncapturedKind::Ring,
+                "ring of io_uring".to_owned(),
+                Some("rings of io_uring".to_owned()),
+            ),
+            Uncaptured::OutOfSight => {
+                let (name, rest) = (socket_name(*socket), "made past libc");
+                let many = format!("{name} sockets {rest}");
+                (UncapturedKind::PastLibc, format!("{name} socket {rest}"), Some(many))
+            }
+            Uncaptured::Object => {
+                let file = Path::new(object).file_name().unwrap_or_default().to_string_lossy();
+                let language = if value & IS_GO == 0 { "" } else { " (Go)" };
+                (UncapturedKind::PastLibc, format!("system calls of {file}{language}"), None)
+            }
+        };
+        Some(UncapturedThing { kind, one, many })
+    }
+
+    /// Name of `count` such things, with their number.
+    pub fn counted(&self, count: u64) -> String {
+        match &self.many {
+            None => self.one.clone(),
+            Some(_) if count == 1 => format!("1 {}", self.one),
+            Some(many) => format!("{count} {many}"),
+        }
+    }
+}
+
+const INET: u8 = 2;
+const KEY: u8 = 15;
+const NETLINK: u8 = 16;
+const CRYPTOGRAPHY: u8 = 38;
+const INET6: u8 = 10;
+
+/// Whether a socket leads out of the kernel.
+fn kind_of(socket: SocketKind) -> UncapturedKind {
+    match socket.domain {
+        KEY | NETLINK | CRYPTOGRAPHY => UncapturedKind::KernelSocket,
+        _ => UncapturedKind::Socket,
+    }
+}
+
+/// What a socket is called, before the word "socket".
+fn socket_name(socket: SocketKind) -> String {
+    const STREAM: u8 = 1;
+    const DATAGRAM: u8 = 2;
+    const RAW: u8 = 3;
+    let protocol = match socket.protocol {
+        0 => "any protocol".to_owned(),
+        1 | 58 => "ICMP".to_owned(),
+        6 => "TCP".to_owned(),
+        17 => "UDP".to_owned(),
+        132 => "SCTP".to_owned(),
+        136 => "UDP-Lite".to_owned(),
+        255 => "IP".to_owned(),
+        262 => "MPTCP".to_owned(),
+        other => format!("protocol {other}"),
+    };
+    match (socket.domain, socket.kind, socket.protocol) {
+        (INET | INET6, STREAM, 0) => "TCP".to_owned(),
+        (INET | INET6, DATAGRAM, 0) => "UDP".to_owned(),
+        (INET | INET6, RAW, _) => format!("raw ({protocol})"),
+        (INET | INET6, ..) => protocol,
+        (1, ..) => "unix".to_owned(),
+        (KEY, ..) => "key".to_owned(),
+        (NETLINK, ..) => "netlink".to_owned(),
+        (17, ..) => "packet".to_owned(),
+        (21, ..) => "RDS".to_owned(),
+        (29, ..) => "CAN".to_owned(),
+        (30, ..) => "TIPC".to_owned(),
+        (31, ..) => "Bluetooth".to_owned(),
+        (CRYPTOGRAPHY, ..) => "AF_ALG".to_owned(),
+        (40, ..) => "vsock".to_owned(),
+        (43, ..) => "SMC".to_owned(),
+        (44, ..) => "XDP".to_owned(),
+        (family, ..) => format!("family {family}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thing(what: Uncaptured, socket: (u8, u8, u16), object: &str, value: u32) -> UncapturedThing {
+        let (domain, kind, protocol) = socket;
+        let socket = SocketKind { domain, kind, protocol };
+        let object = object.to_owned();
+        UncapturedThing::of(&Record::Uncaptured { what, value, socket, object }).unwrap()
+    }
+
+    #[test]
+    fn each_thing_has_its_words_and_its_kind() {
+        for (what, socket, object, value, kind, one, two) in [
+            (
+                Uncaptured::Socket,
+                (2, 3, 1),
+                "",
+                3,
+                UncapturedKind::Socket,
+                "1 raw (ICMP) socket",
+                "2 raw (ICMP) sockets",
+            ),
+            (
+                Uncaptured::Socket,
+                (10, 2, 58),
+                "",
+                3,
+                UncapturedKind::Socket,
+                "1 ICMP socket",
+                "2 ICMP sockets",
+            ),
+            (
+                Uncaptured::Socket,
+                (16, 3, 0),
+                "",
+                3,
+                UncapturedKind::KernelSocket,
+                "1 netlink socket",
+                "2 netlink sockets",
+            ),
+            (
+                Uncaptured::Socket,
+                (17, 3, 768),
+                "",
+                3,
+                UncapturedKind::Socket,
+                "1 packet socket",
+                "2 packet sockets",
+            ),
+            (
+                Uncaptured::Socket,
+                (99, 3, 0),
+                "",
+                3,
+                UncapturedKind::Socket,
+                "1 family 99 socket",
+                "2 family 99 sockets",
+            ),
+            (
+                Uncaptured::Ring,
+                (0, 0, 0),
+                "",
+                3,
+                UncapturedKind::Ring,
+                "1 ring of io_uring",
+                "2 rings of io_uring",
+            ),
+            (
+                Uncaptured::OutOfSight,
+                (2, 1, 6),
+                "",
+                3,
+                UncapturedKind::PastLibc,
+                "1 TCP socket made past libc",
+                "2 TCP sockets made past libc",
+            ),
+            (
+                Uncaptured::Object,
+                (0, 0, 0),
+                "/a/libx.so",
+                IS_GO,
+                UncapturedKind::PastLibc,
+                "system calls of libx.so (Go)",
+                "system calls of libx.so (Go)",
+            ),
+            (
+                Uncaptured::Object,
+                (0, 0, 0),
+                "/a/x",
+                1,
+                UncapturedKind::PastLibc,
+                "system calls of x",
+                "system calls of x",
+            ),
+        ] {
+            let thing = thing(what, socket, object, value);
+            assert_eq!(thing.kind, kind, "{one}");
+            assert_eq!([thing.counted(1), thing.counted(2)], [one, two]);
+        }
+        assert_eq!(UncapturedThing::of(&Record::EndOfFile { flow: 1 }), None);
+    }
+}
