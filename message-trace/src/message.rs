@@ -220,24 +220,30 @@ pub enum Protocol {
     UnixDatagram,
     /// Unix messages in sequence (`SOCK_SEQPACKET`).
     UnixSequence,
+    /// An SCTP connection (one-to-one).
+    Sctp,
+    /// A stream between a virtual machine and its host.
+    Vsock,
     /// Anything else.
     Other,
 }
 
 impl Protocol {
     /// All protocols.
-    pub const ALL: [Protocol; 6] = [
+    pub const ALL: [Protocol; 8] = [
         Protocol::Tcp,
         Protocol::Udp,
         Protocol::UnixStream,
         Protocol::UnixDatagram,
         Protocol::UnixSequence,
+        Protocol::Sctp,
+        Protocol::Vsock,
         Protocol::Other,
     ];
 
     /// Whether messages go over connections: one side connected, the other accepted.
     pub fn has_connections(self) -> bool {
-        matches!(self, Protocol::Tcp | Protocol::UnixStream | Protocol::UnixSequence)
+        !matches!(self, Protocol::Udp | Protocol::UnixDatagram | Protocol::Other)
     }
 
     /// Its name in tables.
@@ -248,6 +254,8 @@ impl Protocol {
             Protocol::UnixStream => "unix-stream",
             Protocol::UnixDatagram => "unix-dgram",
             Protocol::UnixSequence => "unix-seqpacket",
+            Protocol::Sctp => "sctp",
+            Protocol::Vsock => "vsock",
             Protocol::Other => "other",
         }
     }

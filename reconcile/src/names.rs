@@ -194,6 +194,14 @@ impl Names {
         name.filter(|name| matches!(name, SocketName::Path(_) | SocketName::Abstract(_)))
     }
 
+    /// Machine and port, where the name is one of a vsock socket.
+    pub(crate) fn vsock(&self, id: NameId) -> Option<(u32, u32)> {
+        match *self.other(self.row(id)?)? {
+            SocketName::Vsock { cid, port } => Some((cid, port)),
+            _ => None,
+        }
+    }
+
     /// A number for a unix socket's name in the place where it means that socket: a path's is the
     /// kernel's, an abstract name's is the machine's. Below 2^62.
     pub(crate) fn path_place(&self, id: NameId, kernel: u32, machine: u32) -> Option<u64> {
@@ -213,13 +221,18 @@ impl Names {
     /// Whether the name is one of a socket, so that it has an endpoint.
     pub(crate) fn is_endpoint(&self, id: NameId) -> bool {
         let row = self.row(id);
-        row.is_some_and(|row| row.kind != Kind::Other) || self.unix(id).is_some()
+        row.is_some_and(|row| row.kind != Kind::Other)
+            || self.unix(id).is_some()
+            || self.vsock(id).is_some()
     }
 
     /// The endpoint of that name; `None` where it is no name of a socket.
     pub(crate) fn endpoint(&self, id: NameId) -> Option<Endpoint> {
         if let Some(address) = self.inet(id) {
             return Some(Endpoint::Inet(address));
+        }
+        if self.vsock(id).is_some() {
+            return self.other(self.row(id)?).map(|name| Endpoint::Other(name.to_string()));
         }
         match self.unix(id)? {
             SocketName::Path(path) => Some(Endpoint::Unix(path.clone())),

@@ -32,7 +32,8 @@ use crate::layout::{
 use crate::tuning::{NEW_FILE_MODE, REMEMBERED_PEERS};
 
 pub use sockets::{
-    Socket, TCP, TCP6, UDP, UNIX_DATAGRAM, UNIX_SEQUENCE, UNIX_STREAM, inet, mapped, unix,
+    SCTP, Socket, TCP, TCP6, UDP, UNIX_DATAGRAM, UNIX_SEQUENCE, UNIX_STREAM, VSOCK, inet, mapped,
+    unix, vsock,
 };
 
 /// Wall-clock time at tick 0, in nanoseconds since the Unix epoch.

@@ -51,7 +51,8 @@ pub(crate) fn partners(
         }
     };
     unix_sockets::pairs(sockets).for_each(&mut pair_up);
-    tcp(capture, sockets, listening, &mut pair_up)?;
+    inet(capture, sockets, listening, &mut pair_up)?;
+    vsock(capture, sockets, listening, &mut pair_up)?;
     unix_sockets::connected(capture, sockets, first_calls, &mut pair_up)?;
     Ok(partner)
 }
@@ -144,29 +145,71 @@ fn side(socket: &Socket, listening: &Listening, capture: &Capture) -> Role {
     }
 }
 
-/// Pairs TCP sockets by their mirrored names.
-fn tcp(
+/// The names of a connection in a fixed order, the machine where they are its own, and the
+/// protocol.
+type Key = (NameId, NameId, u32, Protocol);
+
+/// Ends of connections, each with what it has in common with the other end, which of the names is
+/// its own, and its socket.
+type Ends<K> = SpillableVec<(K, bool, u32)>;
+
+/// Pairs sockets of IP, which have mirrored names.
+fn inet(
     capture: &Capture,
     sockets: &SpillableVec<Socket>,
     listening: &Listening,
-    mut pair_up: impl FnMut((u32, u32)),
+    pair_up: impl FnMut((u32, u32)),
 ) -> Result<(), PathError> {
     let names = &capture.names;
-    // The names in a fixed order, the machine where they are its own, and which of the names is the
-    // socket's.
-    type Key = (NameId, NameId, u32);
-    let mut ends: SpillableVec<(Key, bool, u32)> = SpillableVec::new(&capture.pool);
+    let mut ends: Ends<Key> = SpillableVec::new(&capture.pool);
     for (place, socket) in (0..).zip(sockets.iter()) {
-        let (local, peer) = (socket.local, socket.peer);
-        if socket.protocol != Protocol::Tcp || local == peer || names.inet(local).is_none() {
+        let (local, peer, protocol) = (socket.local, socket.peer, socket.protocol);
+        if !matches!(protocol, Protocol::Tcp | Protocol::Sctp)
+            || local == peer
+            || names.inet(local).is_none()
+        {
             continue;
         }
         if names.inet(peer).is_none() || socket.role == Role::Listen {
             continue;
         }
         let machine = if names.is_of_its_machine(local) { socket.machine } else { u32::MAX };
-        ends.push(((local.min(peer), local.max(peer), machine), local > peer, place))?;
+        let key = (local.min(peer), local.max(peer), machine, protocol);
+        ends.push((key, local > peer, place))?;
     }
+    by_key(capture, sockets, listening, ends, pair_up)
+}
+
+/// Pairs sockets between virtual machines and hosts by the server's machine and port, and the
+/// client's port. The client's own machine is known to the server alone.
+fn vsock(
+    capture: &Capture,
+    sockets: &SpillableVec<Socket>,
+    listening: &Listening,
+    pair_up: impl FnMut((u32, u32)),
+) -> Result<(), PathError> {
+    let names = &capture.names;
+    let mut ends: Ends<(u32, u32, u32)> = SpillableVec::new(&capture.pool);
+    for (place, socket) in (0..).zip(sockets.iter()) {
+        let ends_of = names.vsock(socket.local).zip(names.vsock(socket.peer));
+        let (Protocol::Vsock, Some((local, peer))) = (socket.protocol, ends_of) else { continue };
+        match socket.role {
+            Role::Connect => ends.push(((peer.0, peer.1, local.1), false, place))?,
+            Role::Accept => ends.push(((local.0, local.1, peer.1), true, place))?,
+            _ => {}
+        }
+    }
+    by_key(capture, sockets, listening, ends, pair_up)
+}
+
+/// Pairs the ends that have a key in common.
+fn by_key<K: Copy + Ord + Send>(
+    capture: &Capture,
+    sockets: &SpillableVec<Socket>,
+    listening: &Listening,
+    mut ends: Ends<K>,
+    mut pair_up: impl FnMut((u32, u32)),
+) -> Result<(), PathError> {
     ends.sort_by_key(|end| *end)?;
     let [mut one, mut other]: [Vec<Candidate>; 2] = Default::default();
     let mut next = 0;

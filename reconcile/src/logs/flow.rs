@@ -60,12 +60,16 @@ impl Kind {
         const STREAM: u8 = 1;
         const DATAGRAM: u8 = 2;
         const SEQUENCE: u8 = 5;
+        const VSOCK: u8 = 40;
+        const SCTP: u16 = 132;
         const MPTCP: u16 = 262;
         match (self.domain, self.kind, self.protocol) {
             (UNIX, STREAM, _) => Some(Protocol::UnixStream),
             (UNIX, DATAGRAM, _) => Some(Protocol::UnixDatagram),
             (UNIX, SEQUENCE, _) => Some(Protocol::UnixSequence),
             (INET | INET6, STREAM, 0 | 6 | MPTCP) => Some(Protocol::Tcp),
+            (INET | INET6, STREAM, SCTP) => Some(Protocol::Sctp),
+            (VSOCK, STREAM, _) => Some(Protocol::Vsock),
             (INET | INET6, DATAGRAM, 0 | 17 | 136) => Some(Protocol::Udp),
             _ => None,
         }

@@ -35,7 +35,9 @@ impl Begun {
     /// to who connected), or by which process.
     pub(crate) fn place(protocol: Protocol, connection: u32, direction: usize, by: u32) -> u64 {
         match protocol {
-            Protocol::Tcp | Protocol::UnixStream => u64::from(connection) << 1 | direction as u64,
+            Protocol::Tcp | Protocol::UnixStream | Protocol::Sctp | Protocol::Vsock => {
+                u64::from(connection) << 1 | direction as u64
+            }
             _ => OF_PROCESS | u64::from(by),
         }
     }

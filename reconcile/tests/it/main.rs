@@ -32,3 +32,4 @@ mod translated;
 mod translated_datagrams;
 mod translation;
 mod unix_sockets;
+mod vsock_and_sctp;

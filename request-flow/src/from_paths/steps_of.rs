@@ -170,7 +170,7 @@ fn transport(protocol: Protocol) -> &'static str {
         Protocol::Tcp => "tcp",
         Protocol::Udp => "udp",
         Protocol::UnixStream | Protocol::UnixDatagram | Protocol::UnixSequence => "unix",
-        Protocol::Other => "",
+        Protocol::Sctp | Protocol::Vsock | Protocol::Other => "",
     }
 }
 

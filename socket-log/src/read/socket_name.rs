@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 const AF_UNIX: u16 = 1;
 const AF_INET: u16 = 2;
 const AF_INET6: u16 = 10;
+const AF_VSOCK: u16 = 40;
 
 /// Name of a socket.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,11 +20,21 @@ pub enum SocketName {
     Abstract(String),
     /// Unix socket without a name.
     Unnamed,
+    /// Machine (context id) and port of a vsock socket, between a virtual machine and its host.
+    Vsock {
+        /// Number of the machine: 2 is the host, 1 the own one, [`SocketName::ANY_CID`] any.
+        cid: u32,
+        /// Port.
+        port: u32,
+    },
     /// Number of an address family that sockcap does not read.
     Other(u16),
 }
 
 impl SocketName {
+    /// Number of a vsock socket's machine where it has not been said: that of the socket's own.
+    pub const ANY_CID: u32 = u32::MAX;
+
     /// Decodes a `sockaddr` as the kernel gave it, trailing zeros cut or not; `None` when it is too
     /// short for its family.
     pub fn decode(raw: &[u8]) -> Option<SocketName> {
@@ -51,6 +62,16 @@ impl SocketName {
                     SocketName::Path(text(&path[..end]))
                 }
             },
+            AF_VSOCK => {
+                // Two bytes are reserved. Zeros at the end may be missing.
+                let mut words = [0; 10];
+                let length = rest.len().min(words.len());
+                words[..length].copy_from_slice(&rest[..length]);
+                let [_, _, p, o, r, t, c, i, d, e] = words;
+                let (port, cid) =
+                    (u32::from_le_bytes([p, o, r, t]), u32::from_le_bytes([c, i, d, e]));
+                SocketName::Vsock { cid, port }
+            }
             other => SocketName::Other(other),
         })
     }
@@ -67,6 +88,8 @@ impl fmt::Display for SocketName {
             SocketName::Path(path) => write!(f, "unix:{path}"),
             SocketName::Abstract(name) => write!(f, "unix:@{}", name.escape_debug()),
             SocketName::Unnamed => write!(f, "unix:"),
+            SocketName::Vsock { cid: SocketName::ANY_CID, port } => write!(f, "vsock:*:{port}"),
+            SocketName::Vsock { cid, port } => write!(f, "vsock:{cid}:{port}"),
             SocketName::Other(family) => write!(f, "family {family}"),
         }
     }
@@ -89,6 +112,13 @@ mod tests {
         assert_eq!(SocketName::decode(b"\x01\0/run/x\0").unwrap().to_string(), "unix:/run/x");
         assert_eq!(SocketName::decode(b"\x01\0\0x11").unwrap().to_string(), "unix:@x11");
         assert_eq!(SocketName::decode(b"\x01\0"), Some(SocketName::Unnamed));
+        let vsock = b"\x28\0\0\0\x39\x30\0\0\x02\0\0\0";
+        for length in [9, 12] {
+            let name = SocketName::decode(&vsock[..length]).unwrap();
+            assert_eq!(name.to_string(), "vsock:2:12345");
+        }
+        let any = b"\x28\0\0\0\x39\x30\0\0\xff\xff\xff\xff";
+        assert_eq!(SocketName::decode(any).unwrap().to_string(), "vsock:*:12345");
         assert_eq!(SocketName::decode(b"\x10\0\0\0"), Some(SocketName::Other(16)));
     }
 

@@ -26,6 +26,16 @@ pub const UNIX_DATAGRAM: Socket = Socket { domain: 1, kind: 2, protocol: 0 };
 /// A unix socket of messages in sequence.
 pub const UNIX_SEQUENCE: Socket = Socket { domain: 1, kind: 5, protocol: 0 };
 
+/// One-to-one SCTP over IPv4.
+pub const SCTP: Socket = Socket { domain: 2, kind: 1, protocol: 132 };
+/// Stream between a virtual machine and its host.
+pub const VSOCK: Socket = Socket { domain: 40, kind: 1, protocol: 0 };
+
+/// Raw `sockaddr` of a vsock socket: the number of its machine, and its port.
+pub fn vsock(cid: u32, port: u32) -> Vec<u8> {
+    [&[40, 0, 0, 0], &port.to_le_bytes()[..], &cid.to_le_bytes(), &[0; 4]].concat()
+}
+
 /// Raw `sockaddr` of an IP address and port, of that address's own family.
 pub fn inet(address: SocketAddr) -> Vec<u8> {
     let port = address.port().to_be_bytes();
