@@ -15,6 +15,7 @@ mod others;
 pub(crate) mod segments;
 pub(crate) mod survey;
 pub(crate) mod transfer;
+pub(crate) mod uncaptured;
 pub(crate) mod watch;
 
 pub(crate) use buffers::{Address, Buffers, Control, Outgoing};

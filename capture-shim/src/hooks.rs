@@ -26,12 +26,14 @@ pub(crate) mod locks;
 pub(crate) mod meetings;
 pub(crate) mod new_descriptors;
 pub(crate) mod nss;
+pub(crate) mod past_libc;
 pub(crate) mod processes;
 pub(crate) mod programs;
 pub(crate) mod read_write;
 pub(crate) mod receive;
 pub(crate) mod receive_messages;
 pub(crate) mod rights;
+pub(crate) mod rings;
 #[cfg(feature = "resources")]
 pub(crate) mod semaphores;
 pub(crate) mod send;

@@ -8,8 +8,10 @@ pub(crate) mod environment;
 mod filter;
 pub(crate) mod handed_filters;
 pub(crate) mod identity;
+pub(crate) mod machine_code;
 #[cfg(feature = "injected")]
 pub(crate) mod mapped;
+pub(crate) mod mappings;
 mod once;
 pub(crate) mod permitted;
 pub(crate) mod raw;

@@ -36,6 +36,12 @@ impl Function {
         if address.is_null() { self.resolve() } else { address }
     }
 
+    /// The same, as far as it was looked for already; null otherwise.
+    #[cfg(not(feature = "injected"))]
+    pub(crate) fn known_address(&self) -> *mut c_void {
+        self.address.load(Relaxed)
+    }
+
     /// Finds the function. Called by a hook only before this library's constructor ran (another
     /// library's did first), and where libc lacks the function.
     #[cold]

@@ -50,7 +50,7 @@ impl Object {
 }
 
 /// First address of this library, and the one behind its last.
-fn own_range() -> [usize; 2] {
+pub(crate) fn own_range() -> [usize; 2] {
     let (start, end): (usize, usize);
     // SAFETY: takes two addresses that the linker knows.
     unsafe {
@@ -143,6 +143,24 @@ fn first() -> *const Link {
     // SAFETY: null, or what the linker says to debuggers, which stays as long as the process.
     let of = |debug: *const Debug| unsafe { debug.as_ref() }.map(|debug| debug.first);
     of(debug_of_program()).or_else(|| of(debug_by_symbol())).unwrap_or(ptr::null())
+}
+
+/// Code of the program itself: the first address and the one behind the last of its first segment
+/// that can be read and executed.
+#[cfg(not(feature = "injected"))]
+pub(crate) fn program_code() -> Option<[usize; 2]> {
+    // SAFETY: take numbers only.
+    let [table, count] =
+        [libc::AT_PHDR, libc::AT_PHNUM].map(|kind| unsafe { libc::getauxval(kind) } as usize);
+    // SAFETY: the program's table, which the kernel has mapped.
+    let mut headers = unsafe { program_headers(table, count) };
+    let base = headers.find(|entry| entry.p_type == libc::PT_PHDR)?;
+    let base = table.wrapping_sub(base.p_vaddr as usize);
+    const CODE: u32 = libc::PF_R | libc::PF_X;
+    let code =
+        headers.find(|entry| entry.p_type == libc::PT_LOAD && entry.p_flags & CODE == CODE)?;
+    let start = base.wrapping_add(code.p_vaddr as usize);
+    Some([start, start.wrapping_add(code.p_filesz as usize)])
 }
 
 /// The dynamic linker's structure for debuggers, by the program's own dynamic section; null where

@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_int};
 use crate::c_library::{functions, objects};
 use crate::descriptors::table;
 use crate::flows::watch;
-use crate::hooks::{processes, unseen};
+use crate::hooks::{past_libc, processes, unseen};
 use crate::log::{leavings, positions, recycle};
 use crate::platform::handed_filters::{self, FILTERS};
 use crate::platform::{arguments, clock, environment, permitted, test_clock};
@@ -90,4 +90,5 @@ pub(super) extern "C" fn constructor(count: c_int, arguments: *const *const c_ch
         // SAFETY: the process has one thread.
         unsafe { *state.birth.get() = birth };
     }
+    past_libc::begin();
 }

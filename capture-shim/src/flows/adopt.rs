@@ -9,7 +9,7 @@ use core::ffi::c_int;
 use socket_log::encode::{self, Flow, Origin};
 use socket_log::layout::lost;
 
-use super::{segments, watch};
+use super::{segments, uncaptured, watch};
 use crate::descriptors::table::{self, Entry, Kind};
 use crate::descriptors::{Name, Nature, remembered};
 use crate::log::{Writer, positions};
@@ -54,6 +54,7 @@ fn number_flow(
     let protocol = ask(libc::SO_PROTOCOL, nature.protocol);
     let entry = match (domain, kind) {
         _ if !is_selected(fd, domain, origin) => Entry::OTHER,
+        (_, libc::SOCK_DGRAM) if uncaptured::is_ping(domain, protocol) => Entry::OTHER,
         (libc::AF_UNIX | libc::AF_INET | libc::AF_INET6 | libc::AF_VSOCK, libc::SOCK_STREAM) => {
             let flow = writer.next_flow();
             positions::begin(flow);
@@ -65,10 +66,8 @@ fn number_flow(
                 entry
             }
         }
-        (
-            libc::AF_UNIX | libc::AF_INET | libc::AF_INET6 | libc::AF_VSOCK,
-            libc::SOCK_DGRAM | libc::SOCK_SEQPACKET,
-        ) => {
+        (libc::AF_UNIX | libc::AF_INET | libc::AF_INET6, libc::SOCK_DGRAM)
+        | (libc::AF_UNIX, libc::SOCK_SEQPACKET) => {
             let entry = watched(Entry::socket(Kind::Datagram, writer.next_flow()));
             if kind == libc::SOCK_SEQPACKET { entry.with_end() } else { entry }
         }
@@ -87,6 +86,7 @@ fn number_flow(
         return Entry::OTHER;
     }
     if entry.is_other() {
+        uncaptured::socket(writer, fd, &Nature { domain, kind, protocol, ..Nature::UNKNOWN });
         return entry;
     }
     remembered::put(fd, Nature { domain, kind, protocol, cookie, namespace });

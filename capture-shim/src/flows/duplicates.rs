@@ -1,6 +1,8 @@
 //! Further descriptors of flows: made by the `dup` family, or passed by another process.
 
 use core::ffi::c_int;
+use core::sync::atomic::AtomicBool;
+use core::sync::atomic::Ordering::Relaxed;
 
 use libc::msghdr;
 use socket_log::encode;
@@ -45,11 +47,12 @@ pub(crate) fn duplicated(old: c_int, new: c_int) {
     }
 }
 
-/// Notes that `fd` is new and of no kind that is captured.
-pub(crate) fn is_other(fd: c_int) {
-    if let Some(state) = log::state_of_table() {
-        table::set(state, fd, Entry::OTHER);
-    }
+/// Whether descriptors came with a message.
+static ANY_PASSED: AtomicBool = AtomicBool::new(false);
+
+/// Whether descriptors came with a message: sockets among them may never have been used here.
+pub(crate) fn any_passed() -> bool {
+    ANY_PASSED.load(Relaxed)
 }
 
 /// Clears what the table says of the descriptors that came with a message: they are new, and each
@@ -77,6 +80,7 @@ unsafe fn passed_by(control: Control) {
     unsafe {
         control.each(|header, contents| {
             if header.cmsg_level == libc::SOL_SOCKET && header.cmsg_type == libc::SCM_RIGHTS {
+                ANY_PASSED.store(true, Relaxed);
                 for fd in contents.chunks_exact(size_of::<c_int>()) {
                     let fd = fd.try_into().map_or(-1, c_int::from_ne_bytes);
                     if table::get(fd) != Entry::UNKNOWN {

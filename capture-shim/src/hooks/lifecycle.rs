@@ -8,7 +8,7 @@ use socket_log::encode::{self, Direction, Origin, Role};
 use crate::c_library::{errno, types};
 use crate::descriptors::table::{self, Entry, Kind};
 use crate::descriptors::{Name, Nature};
-use crate::flows::{adopt, closing, duplicates, find, names, segments, transfer};
+use crate::flows::{adopt, closing, duplicates, find, names, segments, transfer, uncaptured};
 use crate::log::{self, Writer};
 use crate::platform::{clock, permitted, raw};
 
@@ -23,7 +23,7 @@ pub(crate) unsafe fn socket(
     // SAFETY: the program's own call.
     let fd = unsafe { real(domain, kind, protocol) };
     if fd >= 0 && !table::is_captured(domain) {
-        duplicates::is_other(fd);
+        uncaptured::made(fd, &Nature::made(domain, kind, protocol));
     } else if fd >= 0
         && let Some(writer) = log::writer()
     {

@@ -10,7 +10,7 @@ use socket_log::encode::ProcessEvent;
 use socket_log::layout::lost;
 use socket_log::layout::state as progress;
 
-use super::{threads, unseen};
+use super::{past_libc, threads, unseen};
 use crate::c_library::{linker, types};
 use crate::descriptors::table;
 use crate::flows::closing;
@@ -176,6 +176,7 @@ pub(crate) unsafe fn exit(real: types::_exit, status: c_int) -> c_int {
 
 /// Logs the end of the process.
 pub(crate) fn process_ends(status: c_int) {
+    past_libc::tell();
     unseen::collect();
     collect_counts();
     event(ProcessEvent::Exit, status);

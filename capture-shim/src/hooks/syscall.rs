@@ -13,7 +13,7 @@ use libc::{
 use super::futexes;
 use super::{
     close, dup, lifecycle, new_descriptors, processes, programs, read_write, receive,
-    receive_messages, rights, send, signals, waits,
+    receive_messages, rights, rings, send, signals, waits,
 };
 use crate::c_library::{real, types};
 
@@ -323,9 +323,11 @@ pub(crate) unsafe fn made<Way: ByNumber>(
             | libc::SYS_memfd_create
             | libc::SYS_pidfd_open
             | libc::SYS_pidfd_getfd
-            | libc::SYS_io_uring_setup
             | libc::SYS_userfaultfd => {
                 new_descriptors::made(|| Way::call(number, a, b, c, d, e, f) as c_int).into()
+            }
+            libc::SYS_io_uring_setup => {
+                rings::made(|| Way::call(number, a, b, c, d, e, f) as c_int).into()
             }
             libc::SYS_pipe2 => {
                 new_descriptors::pipe2(by_number::pipe2::<Way>, a as _, b as _).into()

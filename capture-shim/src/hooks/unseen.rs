@@ -333,8 +333,6 @@ fn image(path: &CStr, room: &mut Text<PATH>, depth: usize) -> Option<u16> {
 /// Cause that lies in the beginning of an ELF file.
 fn elf(head: &[u8]) -> Option<u16> {
     const CLASS_64: u8 = 2;
-    const INTERPRETER: u16 = 3;
-    const NOTE: u16 = 4;
     let half = |at: usize| Some(u16::from_le_bytes(head.get(at..at + 2)?.try_into().ok()?));
     if !head.starts_with(b"\x7fELF") {
         return None;
@@ -343,25 +341,47 @@ fn elf(head: &[u8]) -> Option<u16> {
     if head.get(4) != Some(&CLASS_64) || half(18)? != own {
         return Some(unseen::MACHINE);
     }
-    // The table of program headers lies right behind the file's own.
+    match properties(head)? {
+        Properties { is_interpreted: false, .. } => Some(unseen::STATIC),
+        Properties { is_go: true, .. } => Some(unseen::GO),
+        _ => None,
+    }
+}
+
+/// What the program headers of an ELF file say.
+struct Properties {
+    /// Whether it names an interpreter, which loads libraries for it.
+    is_interpreted: bool,
+    /// Whether it is written in Go.
+    is_go: bool,
+}
+
+/// Properties of the ELF file with this beginning; `None` where its program headers are not there.
+fn properties(head: &[u8]) -> Option<Properties> {
+    const INTERPRETER: u16 = 3;
+    const NOTE: u16 = 4;
+    let half = |at: usize| Some(u16::from_le_bytes(head.get(at..at + 2)?.try_into().ok()?));
+    // The table lies right behind the file's own header.
     let (table, size, count) = (half(32)? as usize, half(54)? as usize, half(56)? as usize);
-    let (mut is_interpreted, mut is_go) = (false, false);
+    let mut found = Properties { is_interpreted: false, is_go: false };
     for index in 0..count {
         let header = table + index * size;
         match half(header)? {
-            INTERPRETER => is_interpreted = true,
+            INTERPRETER => found.is_interpreted = true,
             NOTE => {
                 let place = head.get(header + 8..header + 12)?.first_chunk()?;
-                is_go |= has_note_of_go(head, u32::from_le_bytes(*place) as usize);
+                found.is_go |= has_note_of_go(head, u32::from_le_bytes(*place) as usize);
             }
             _ => {}
         }
     }
-    match (is_interpreted, is_go) {
-        (false, _) => Some(unseen::STATIC),
-        (true, true) => Some(unseen::GO),
-        (true, false) => None,
-    }
+    Some(found)
+}
+
+/// Whether an ELF file with this beginning is written in Go.
+#[cfg(not(feature = "injected"))]
+pub(super) fn is_go(head: &[u8]) -> bool {
+    head.starts_with(b"\x7fELF") && properties(head).is_some_and(|found| found.is_go)
 }
 
 /// Whether one of the notes from `at` on is the one by which Go knows its builds.

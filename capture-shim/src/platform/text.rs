@@ -20,6 +20,14 @@ impl<const N: usize> Text<N> {
         Text { length: 0, bytes: [0; N], overflown: false }
     }
 
+    /// Makes the text empty.
+    pub(crate) fn clear(&mut self) {
+        if let Some(used) = self.bytes.get_mut(..self.length) {
+            used.fill(0);
+        }
+        (self.length, self.overflown) = (0, false);
+    }
+
     /// Appends `bytes`. What does not fit is dropped, and [`Text::is_whole`] says so.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> &mut Text<N> {
         for byte in bytes {

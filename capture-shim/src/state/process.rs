@@ -26,6 +26,8 @@ pub(crate) struct State {
     /// Mark of a process in which a thread was about to make a `vfork` child while there was no
     /// log, see `log/writer.rs`.
     pub(crate) has_vforked: AtomicU32,
+    /// Mark of the process in which the program began, until it ends. Its children have none.
+    pub(crate) began_program: AtomicU32,
     /// Mark of a log that was made ahead and has nothing in it, not even a header.
     pub(crate) unused: AtomicU32,
     /// Count that this process's children share, see `log/family.rs`; null before there are

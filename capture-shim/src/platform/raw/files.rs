@@ -115,6 +115,14 @@ impl Descriptor {
         unsafe { call(libc::SYS_read, arguments).max(0) as usize }
     }
 
+    /// Reads once into `buffer` from `offset` on, and returns the number of bytes that came; 0 on
+    /// an error.
+    pub(crate) fn read_at(&self, buffer: &mut [u8], offset: usize) -> usize {
+        let arguments = [self.word(), buffer.as_mut_ptr() as usize, buffer.len(), offset, 0, 0];
+        // SAFETY: the buffer is as long as told.
+        unsafe { call(libc::SYS_pread64, arguments).max(0) as usize }
+    }
+
     /// Gives the file room on the disk, so that storing through a mapping cannot fail later.
     pub(crate) fn allocate(&self, offset: usize, length: usize) -> isize {
         // SAFETY: takes numbers only.

@@ -1,0 +1,109 @@
+//! System calls past libc, as far as a process shows at its end that it made some: sockets and
+//! rings that no call in sight made, and code of its own that calls the kernel.
+//!
+//! Nothing tells of such a call while it is made. So this is looked at once, as the process ends;
+//! of one that is killed only a small program is known, which is looked at as it begins.
+
+use core::ffi::c_int;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::descriptors::Name;
+use crate::descriptors::table::{self, Entry};
+use crate::flows::{duplicates, uncaptured};
+use crate::log;
+#[cfg(not(feature = "injected"))]
+use crate::platform::clock;
+use crate::platform::raw::{self, Descriptor};
+use crate::tuning::{INHERITED_SOCKETS, SURVEYED_DESCRIPTORS};
+
+#[cfg(not(feature = "injected"))]
+mod objects;
+
+/// Inodes of the sockets with which the program began: to have these is not to use them. Where
+/// there are more, no socket is told of.
+static INHERITED: [AtomicU64; INHERITED_SOCKETS] = [const { AtomicU64::new(0) }; INHERITED_SOCKETS];
+
+/// Calls `with` for each open descriptor of those that are looked at. Where the kernel does not
+/// tell which are open, for none.
+fn each_open(with: impl FnMut(c_int)) {
+    let mut asked = [libc::pollfd { fd: 0, events: 0, revents: 0 }; SURVEYED_DESCRIPTORS];
+    (0..).zip(&mut asked).for_each(|(fd, asked)| asked.fd = fd);
+    // One call: to ask for each descriptor whether it is open would be many.
+    if raw::poll(&mut asked) {
+        let is_open = |asked: &&libc::pollfd| asked.revents & libc::POLLNVAL == 0;
+        asked.iter().filter(is_open).map(|asked| asked.fd).for_each(with);
+    }
+}
+
+/// Kind and inode of an open descriptor.
+fn kind_and_inode(fd: c_int) -> Option<(u32, u64)> {
+    let status = Descriptor::kept(fd).status()?;
+    Some((status.st_mode & libc::S_IFMT, status.st_ino))
+}
+
+/// Notes what the program begins with.
+pub(crate) fn begin() {
+    let mut places = INHERITED.iter();
+    each_open(|fd| {
+        if let Some((libc::S_IFSOCK, inode)) = kind_and_inode(fd)
+            && let Some(place) = places.next()
+        {
+            place.store(inode, Relaxed);
+        }
+    });
+    if let Some(state) = crate::state::current() {
+        state.began_program.store(1, Relaxed);
+    }
+    #[cfg(not(feature = "injected"))]
+    objects::tell_small_program();
+}
+
+/// Logs what went past libc, as the process ends in which the program began. Its children have what
+/// it had, and say nothing.
+pub(crate) fn tell() {
+    let Some(state) = log::state_of_table() else { return };
+    if state.began_program.swap(0, Relaxed) == 0 {
+        return;
+    }
+    descriptors();
+    #[cfg(not(feature = "injected"))]
+    {
+        // SAFETY: written as the program began.
+        let began = unsafe { (*state.birth.get()).monotonic };
+        objects::tell(clock::anchor().monotonic.abs_diff(began));
+    }
+}
+
+/// Logs sockets and rings that no call in sight made.
+fn descriptors() {
+    let is_full = INHERITED.iter().all(|inode| inode.load(Relaxed) != 0);
+    let tells_sockets = !is_full && !duplicates::any_passed();
+    let is_inherited = |inode| INHERITED.iter().any(|other| other.load(Relaxed) == inode);
+    each_open(|fd| {
+        if table::get(fd) != Entry::UNKNOWN {
+            return;
+        }
+        match kind_and_inode(fd) {
+            Some((libc::S_IFSOCK, inode))
+                if tells_sockets && !is_inherited(inode) && !is_of_system_log(fd) =>
+            {
+                if let Some(writer) = log::writer() {
+                    uncaptured::out_of_sight(writer, fd);
+                }
+            }
+            // A file of no type: one of the kernel's own makings.
+            Some((0, _)) if uncaptured::is_ring(fd) => uncaptured::ring(fd),
+            _ => {}
+        }
+    });
+}
+
+/// Whether a socket is the one by which libc writes to the system's log: `syslog` is in the log of
+/// the process as a call.
+fn is_of_system_log(fd: c_int) -> bool {
+    const LOG: &[u8] = b"/dev/log";
+    let peer = Name::peer(fd);
+    let path = peer.as_bytes().get(2..).unwrap_or(&[]);
+    peer.family() == libc::AF_UNIX && path.strip_suffix(b"\0").unwrap_or(path) == LOG
+}

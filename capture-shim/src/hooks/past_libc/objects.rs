@@ -1,0 +1,229 @@
+//! Objects that make system calls past libc: their code is looked through.
+
+use core::ffi::CStr;
+use core::sync::atomic::AtomicBool;
+use core::sync::atomic::Ordering::Relaxed;
+
+use socket_log::encode;
+use socket_log::layout::uncaptured::IS_GO;
+
+use crate::c_library::{functions, objects};
+use crate::hooks::unseen;
+use crate::log;
+use crate::platform::clock;
+use crate::platform::machine_code::{REACH, own_calls};
+use crate::platform::mappings::{self, Mapping};
+use crate::platform::raw::{self, Descriptor, PAGE};
+use crate::platform::text::{PATH, Scratch, Text};
+use crate::tuning::{
+    CODE_PIECE_BYTES, MAX_CODE_BYTES, MAX_SMALL_PROGRAM_BYTES, MIN_LIFE_NANOSECONDS,
+    NANOSECONDS_OF_LIFE_FOR_BYTE, PROGRAM_HEAD_BYTES,
+};
+
+/// Files of the kernel that tell of the process's memory.
+const MEMORY: &CStr = c"/proc/self/mem";
+const PAGES: &CStr = c"/proc/self/pagemap";
+
+/// Mark of a page that is there, in the kernel's word about it.
+const PRESENT: u8 = 1 << 7;
+
+/// Memory for the search.
+#[repr(C)]
+struct Room {
+    /// Path of the program.
+    program: Text<PATH>,
+    /// Path of the object whose mappings are being read.
+    path: Text<PATH>,
+    /// Piece of code.
+    piece: [u8; REACH + CODE_PIECE_BYTES],
+}
+
+/// Search through the code of the process.
+struct Search<'a> {
+    /// The process's memory. It is read as a file: another thread may unmap a library meanwhile.
+    memory: &'a Descriptor,
+    /// Words about its pages; none where the kernel refuses them.
+    pages: Option<&'a Descriptor>,
+    room: &'a mut Room,
+    /// Number of bytes that may still be looked through.
+    left: usize,
+    /// Calls of the object whose mappings are being read.
+    calls: u32,
+    /// Whether that object is to call the kernel, or is told of elsewhere.
+    is_passed_over: bool,
+}
+
+/// Whether the program was looked at as it began.
+static IS_SMALL: AtomicBool = AtomicBool::new(false);
+
+/// Logs the objects that make calls of sockets, or set up `io_uring`, by themselves, in a process
+/// that has lived for `lived` nanoseconds. To look for them takes a small part of that time.
+pub(super) fn tell(lived: u64) {
+    if let Ok(lived) = usize::try_from(lived)
+        && lived >= MIN_LIFE_NANOSECONDS
+    {
+        search(MAX_CODE_BYTES.min(lived / NANOSECONDS_OF_LIFE_FOR_BYTE));
+    }
+}
+
+/// Logs that the program makes such calls, as it begins, if it is small.
+pub(super) fn tell_small_program() {
+    let Some([start, end]) = objects::program_code() else { return };
+    if end - start > MAX_SMALL_PROGRAM_BYTES {
+        return;
+    }
+    IS_SMALL.store(true, Relaxed);
+    // SAFETY: the program's own code, which can be read; nothing has run yet that could unmap it.
+    let code = unsafe {
+        core::slice::from_raw_parts(core::ptr::with_exposed_provenance(start), end - start)
+    };
+    let calls = own_calls(code);
+    if calls != 0
+        && let Some(mut memory) = Scratch::new()
+        && let Some(writer) = log::writer()
+    {
+        let path = memory.text();
+        path.push_with(|buffer| raw::readlink(c"/proc/self/exe", buffer));
+        let now = clock::now();
+        writer.record(&encode::uncaptured_object(now, calls, path.as_bytes()), now);
+    }
+}
+
+/// Logs the objects that make such calls. At most `left` bytes of code are looked through; what is
+/// larger is passed over.
+fn search(left: usize) {
+    let flags = libc::O_RDONLY | libc::O_CLOEXEC;
+    let (Ok(memory), pages) = (raw::open(MEMORY, flags, 0), raw::open(PAGES, flags, 0)) else {
+        return;
+    };
+    let Some(place) = raw::map_anonymous(size_of::<Room>()) else { return };
+    // SAFETY: the mapping is as large as that and nobody else has it; zeros are valid.
+    let room = unsafe { &mut *place.cast::<Room>() };
+    room.program.push_with(|buffer| raw::readlink(c"/proc/self/exe", buffer));
+    let mut search = Search {
+        memory: &memory,
+        pages: pages.as_ref().ok(),
+        room,
+        left,
+        calls: 0,
+        is_passed_over: false,
+    };
+    mappings::each(|mapping| search.look_at(mapping));
+    search.end_object();
+    // SAFETY: nobody has it any more.
+    unsafe { raw::unmap(place, size_of::<Room>()) };
+}
+
+/// Whether a mapping is of libc, of the dynamic linker or of liburing: calls of their functions are
+/// seen.
+fn is_expected(mapping: &Mapping) -> bool {
+    let [start, end] = mapping.range;
+    [
+        functions::syscall.known_address().addr(),
+        // Before glibc 2.34 it is in a library of its own.
+        functions::connect.known_address().addr(),
+        functions::io_uring_queue_init.known_address().addr(),
+        // SAFETY: takes a number only.
+        unsafe { libc::getauxval(libc::AT_BASE) as usize },
+    ]
+    .iter()
+    .any(|address| (start..end).contains(address))
+}
+
+impl Search<'_> {
+    /// Looks at the next mapping. Those of one object lie behind each other.
+    fn look_at(&mut self, mapping: &Mapping) {
+        if mapping.path != self.room.path.as_bytes() {
+            self.end_object();
+            self.room.path.clear();
+            self.room.path.push(mapping.path);
+            self.is_passed_over = mapping.range[0] == objects::own_range()[0];
+        }
+        if self.is_passed_over {
+            return;
+        }
+        let is_program = mapping.path == self.room.program.as_bytes();
+        self.is_passed_over |= is_program && IS_SMALL.load(Relaxed);
+        if mapping.offset == 0 && self.begins_go_library(mapping) {
+            self.calls |= IS_GO;
+            // Of a program of Go it is told as it begins.
+            self.is_passed_over |= is_program;
+        }
+        if mapping.is_code {
+            self.is_passed_over |= is_expected(mapping);
+            if !self.is_passed_over {
+                self.calls |= self.calls_of(mapping);
+            }
+        }
+    }
+
+    /// Logs the object whose mappings have been read, if it makes such calls.
+    fn end_object(&mut self) {
+        if self.calls != 0
+            && !self.is_passed_over
+            && let Some(writer) = log::writer()
+        {
+            let now = clock::now();
+            let path = self.room.path.as_bytes();
+            writer.record(&encode::uncaptured_object(now, self.calls, path), now);
+        }
+        (self.calls, self.is_passed_over) = (0, false);
+    }
+
+    /// Whether a mapping begins with the header of an object of Go.
+    fn begins_go_library(&mut self, mapping: &Mapping) -> bool {
+        let Some(head) = self.room.piece.get_mut(..PROGRAM_HEAD_BYTES) else { return false };
+        let length = self.memory.read_at(head, mapping.range[0]);
+        unseen::is_go(head.get(..length).unwrap_or(&[]))
+    }
+
+    /// Calls of the code that was used: pages of it that are there.
+    fn calls_of(&mut self, mapping: &Mapping) -> u32 {
+        let [start, end] = mapping.range;
+        if end - start > self.left {
+            return 0;
+        }
+        let mut calls = 0;
+        for first in (start..end).step_by(CODE_PIECE_BYTES) {
+            let last = end.min(first + CODE_PIECE_BYTES);
+            let present = self.present(first, (last - first) / PAGE);
+            let is_there = |page: usize| present >> page & 1 != 0;
+            let mut page = 0;
+            while page < (last - first) / PAGE {
+                let behind = (page..).find(|page| !is_there(*page)).unwrap_or(page);
+                if behind > page {
+                    calls |= self.calls_between(first + page * PAGE, first + behind * PAGE);
+                }
+                page = behind + 1;
+            }
+        }
+        calls
+    }
+
+    /// A bit for each of the `count` pages from `address` on that is there. Where the kernel does
+    /// not tell, all are.
+    fn present(&self, address: usize, count: usize) -> u64 {
+        const { assert!(CODE_PIECE_BYTES / PAGE < u64::BITS as usize) };
+        let all = (1 << count) - 1;
+        let Some(pages) = self.pages else { return all };
+        let mut words = [0; 8 * (CODE_PIECE_BYTES / PAGE)];
+        let Some(wanted) = words.get_mut(..8 * count) else { return 0 };
+        if pages.read_at(wanted, address / PAGE * 8) != wanted.len() {
+            return all;
+        }
+        let is_there = |word: &[u8]| word.last().is_some_and(|byte| byte & PRESENT != 0);
+        wanted
+            .chunks_exact(8)
+            .enumerate()
+            .fold(0, |bits, (page, word)| bits | u64::from(is_there(word)) << page)
+    }
+
+    /// Calls of the code from `start` to `end`, with some bytes before it.
+    fn calls_between(&mut self, start: usize, end: usize) -> u32 {
+        let length = end - start;
+        self.left = self.left.saturating_sub(length);
+        let Some(room) = self.room.piece.get_mut(..REACH + length) else { return 0 };
+        let came = self.memory.read_at(room, start - REACH);
+        own_calls(room.get(..came).unwrap_or(&[]))
+    }
+}
