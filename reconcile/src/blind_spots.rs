@@ -1,8 +1,9 @@
 //! What the logs themselves tell of processes and connections that were not recorded.
 //!
-//! A log says which programs its process began that are not recorded, and with whom it talked.
-//! Such a program, and a connection to a traced machine whose other end is in no log, were
-//! there and could not be seen: this lists them, for `sockcap info`.
+//! A log says which programs its process began that are not recorded, and with whom it talked. What
+//! its process did that is not captured it says, too. Such a program, and a connection to a traced
+//! machine whose other end is in no log, were there and could not be seen: this lists them, for
+//! `sockcap info`.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -18,6 +19,7 @@ use crate::logs::holes::cause_of_unseen;
 use crate::logs::machines::{self, Home, Machines};
 use crate::logs::namespaces::Namespaces;
 use crate::logs::program::Program;
+use crate::uncaptured::{UncapturedKind, UncapturedThing};
 
 /// What was not seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -26,6 +28,8 @@ pub struct BlindSpots {
     pub silent: Vec<ProcessName>,
     /// Programs that a recorded process began, or became, and that load no library.
     pub unseen: Vec<Unseen>,
+    /// What recorded programs did that is not captured, by host, program and thing.
+    pub uncaptured: Vec<UncapturedUse>,
     /// How many processes used sockets and found no room for a log.
     pub without_log: u64,
     /// Ends of connections on traced machines that no log has, in the order of their names.
@@ -72,6 +76,23 @@ pub struct Unseen {
     pub by: ProcessName,
 }
 
+/// Use of something that is not captured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UncapturedUse {
+    /// The host.
+    pub host: String,
+    /// What the program is called as a node.
+    pub program: String,
+    /// What kind of thing it is.
+    pub kind: UncapturedKind,
+    /// What it is, with the number of it.
+    pub what: String,
+    /// How many of it there were.
+    pub count: u64,
+    /// How many processes of the program had it.
+    pub processes: u64,
+}
+
 /// The end of a connection that no log has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnseenEnd {
@@ -109,6 +130,9 @@ struct Survey {
     machines: u32,
     flows: Vec<(Home, ProcessName, Ends)>,
     silent: Vec<ProcessName>,
+    /// How many of each thing that is not captured, and how many processes had it, by host and
+    /// program.
+    uncaptured: BTreeMap<(String, String, UncapturedThing), [u64; 2]>,
 }
 
 /// Looks through all logs of `data`. Logs that cannot be read are passed over.
@@ -143,6 +167,7 @@ impl Survey {
         }
         self.without_log = self.without_log.saturating_add(header.without_log);
         let mut flows: BTreeMap<u32, Ends> = BTreeMap::new();
+        let mut uncaptured: BTreeMap<UncapturedThing, u64> = BTreeMap::new();
         log.for_each(|entry| match entry.record {
             Record::Flow(flow) => {
                 let is_known = flow.namespace != 0;
@@ -168,10 +193,20 @@ impl Survey {
                 let cause = cause_of_unseen(cause);
                 self.unseen.push(Unseen { program, cause, pid, by: name.clone() });
             }
+            Record::Uncaptured { .. } => {
+                if let Some(thing) = UncapturedThing::of(&entry.record) {
+                    *uncaptured.entry(thing).or_default() += 1;
+                }
+            }
             _ => {}
         });
-        if flows.is_empty() && header.state != state::REPLACED {
+        if flows.is_empty() && uncaptured.is_empty() && header.state != state::REPLACED {
             self.silent.push(name.clone());
+        }
+        for (thing, count) in uncaptured {
+            let key = (header.host.clone(), program_name(header), thing);
+            let [all, processes] = self.uncaptured.entry(key).or_default();
+            (*all, *processes) = (*all + count, *processes + 1);
         }
         for (_, ends) in flows {
             self.flows.push((home, name.clone(), ends));
@@ -203,10 +238,17 @@ impl Survey {
         }
         let unseen_ends =
             ends_by.into_iter().map(|((name, by), flows)| UnseenEnd { name, by, flows }).collect();
-        let Survey { mut silent, mut unseen, seen_otherwise, without_log, .. } = self;
+        let Survey { mut silent, mut unseen, seen_otherwise, without_log, uncaptured, .. } = self;
         silent.sort();
         unseen.retain(|unseen| !seen_otherwise.contains(&(unseen.by.host.clone(), unseen.pid)));
-        BlindSpots { silent, unseen, without_log, unseen_ends }
+        let uncaptured = uncaptured
+            .into_iter()
+            .map(|((host, program, thing), [count, processes])| {
+                let (kind, what) = (thing.kind, thing.counted(count));
+                UncapturedUse { host, program, kind, what, count, processes }
+            })
+            .collect();
+        BlindSpots { silent, unseen, uncaptured, without_log, unseen_ends }
     }
 
     /// The name of a flow's other end, where that is on a traced machine and in no log.

@@ -1,5 +1,7 @@
-//! Advice for programs that were not recorded, by the cause.
+//! Advice for programs that were not recorded, and for what was not captured of others, by the
+//! cause.
 
+use reconcile::uncaptured::UncapturedKind;
 use socket_log::layout::unseen;
 
 /// Advice for `cause`, as the end of a sentence; none if nothing is known to help.
@@ -25,10 +27,32 @@ pub(crate) fn way_out(cause: &str) -> Option<&'static str> {
     }
 }
 
+/// Advice for what recorded programs did that is not captured; none where nothing is missing, or
+/// nothing is known to help.
+pub(crate) fn way_out_of_uncaptured(kind: UncapturedKind) -> Option<&'static str> {
+    match kind {
+        // Packets of other protocols than TCP and UDP are not imported either.
+        UncapturedKind::Socket | UncapturedKind::KernelSocket => None,
+        UncapturedKind::Ring => Some(
+            "io_uring moves bytes without calls; switch it off in the program, if it can, or capture \
+             its packets, then 'sockcap import pcap'",
+        ),
+        UncapturedKind::PastLibc => Some(
+            "what goes by system calls past libc is not recorded; run it under strace, then \
+             'sockcap import strace'",
+        ),
+    }
+}
+
 /// `text` with the advice for `cause`.
 pub(crate) fn with_way_out(text: String, cause: &str) -> String {
-    match way_out(cause) {
-        Some(way_out) => format!("{text}; {way_out}"),
+    with_advice(text, way_out(cause))
+}
+
+/// `text` with the advice behind it, if there is some.
+pub(crate) fn with_advice(text: String, advice: Option<&str>) -> String {
+    match advice {
+        Some(advice) => format!("{text}; {advice}"),
         None => text,
     }
 }

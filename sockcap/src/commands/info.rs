@@ -16,7 +16,7 @@ use clap::Parser;
 use importers::Captured;
 use message_trace::{DataDir, Import, table};
 use reconcile::Reconciliation;
-use reconcile::blind_spots::{BlindSpots, Unseen, UnseenEnd};
+use reconcile::blind_spots::{BlindSpots, UncapturedUse, Unseen, UnseenEnd};
 
 use crate::arguments::{Data, SourceChoice};
 use crate::command::{Run, Subcommand};
@@ -27,7 +27,7 @@ use crate::shown::Source;
 use crate::snippets_left;
 use crate::table::folded;
 use crate::tuning::MAX_UNSEEN_LISTED;
-use crate::ways_out::way_out;
+use crate::ways_out::{way_out, way_out_of_uncaptured};
 use crate::{clock_words, lock, notes, stages, tidy, words};
 use line::line;
 use processes::Processes;
@@ -231,6 +231,11 @@ fn not_seen(spots: &BlindSpots, running: Vec<String>, out: &mut impl Write) -> i
             ways_out(&spots.unseen),
         ),
         (
+            "used by recorded programs and not captured",
+            spots.uncaptured.iter().map(uncaptured).collect(),
+            ways_out_of_uncaptured(&spots.uncaptured),
+        ),
+        (
             "connections whose other end is on a recorded host and was not recorded",
             spots.unseen_ends.iter().map(unseen_end).collect(),
             Vec::new(),
@@ -269,6 +274,21 @@ fn unseen(program: &Unseen) -> String {
     let how = if *pid == by.pid { "which was" } else { "started by" };
     let program = program.replace(char::is_control, " ");
     format!("{program} ({cause}): pid {pid} on {}, {how} pid {}: {}", by.host, by.pid, by.command)
+}
+
+/// Writes the advice for each kind.
+fn ways_out_of_uncaptured(uses: &[UncapturedUse]) -> Vec<String> {
+    let kinds: BTreeSet<_> = uses.iter().map(|found| found.kind).collect();
+    kinds.into_iter().filter_map(way_out_of_uncaptured).map(str::to_owned).collect()
+}
+
+fn uncaptured(found: &UncapturedUse) -> String {
+    let UncapturedUse { host, program, what, processes, .. } = found;
+    let of = match processes {
+        1 => String::new(),
+        processes => format!("{processes} processes of "),
+    };
+    in_one_line(&format!("{what}: {of}{program} on {host}"))
 }
 
 fn unseen_end(end: &UnseenEnd) -> String {

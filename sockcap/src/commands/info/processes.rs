@@ -181,7 +181,7 @@ impl Process {
         let (mut records, mut has_sockets) = (0, false);
         let damage = log.for_each(|entry| {
             records += 1;
-            has_sockets |= matches!(entry.record, Record::Flow(_));
+            has_sockets |= matches!(entry.record, Record::Flow(_) | Record::Uncaptured { .. });
         });
         let lost = lost::NAMES.iter().zip(header.lost).filter(|(_, count)| *count > 0);
         Process {

@@ -8,6 +8,7 @@ use std::process::ExitStatus;
 
 use message_trace::DataDir;
 use reconcile::blind_spots::program_name;
+use reconcile::uncaptured::{UncapturedKind, UncapturedThing};
 use socket_log::layout::{state, unseen};
 use socket_log::{Log, Record};
 
@@ -15,7 +16,7 @@ use crate::output::{bytes, counted, in_one_line, tell};
 use crate::own_logs::OwnLogs;
 use crate::still_running::is_running;
 use crate::tuning::MAX_HOLES_NAMED;
-use crate::ways_out::with_way_out;
+use crate::ways_out::{way_out_of_uncaptured, with_advice, with_way_out};
 use crate::words::same_directory;
 
 /// A recording that has ended.
@@ -44,6 +45,9 @@ struct Totals {
     size: u64,
     /// Programs without a recording, by cause.
     unseen: BTreeMap<u16, BTreeSet<String>>,
+    /// Things that programs did and that are not captured, by kind; of each thing and program, how
+    /// many.
+    uncaptured: BTreeMap<UncapturedKind, BTreeMap<(UncapturedThing, String), u64>>,
     /// Ids of processes that still run, by program.
     running: BTreeMap<String, Vec<u32>>,
 }
@@ -69,6 +73,7 @@ pub(super) fn summarise(ended: &Ended) {
         let text = format!("not recorded: {}: {cause}", listed(programs.iter().cloned()));
         tell!("sockcap: {}", with_way_out(text, cause));
     }
+    totals.uncaptured.iter().for_each(|(kind, things)| tell_uncaptured(*kind, things));
     if !totals.running.is_empty() {
         let named = totals.running.iter().map(|(program, pids)| {
             let ids = listed(pids.iter().map(u32::to_string));
@@ -87,6 +92,18 @@ pub(super) fn summarise(ended: &Ended) {
     }
 }
 
+/// Says what of a kind is not captured, unless nothing of a trace is missing by it.
+fn tell_uncaptured(kind: UncapturedKind, things: &BTreeMap<(UncapturedThing, String), u64>) {
+    if kind == UncapturedKind::KernelSocket {
+        return;
+    }
+    let each = things.iter().map(|((thing, program), count)| {
+        format!("{} in {program}", in_one_line(&thing.counted(*count)))
+    });
+    let text = format!("not captured: {}", listed(each));
+    tell!("sockcap: {}", with_advice(text, way_out_of_uncaptured(kind)));
+}
+
 /// Reads the logs of the recording.
 fn read(ended: &Ended) -> Totals {
     let mut totals = Totals::default();
@@ -101,16 +118,24 @@ fn read(ended: &Ended) -> Totals {
         totals.processes += u64::from(header.state != state::REPLACED);
         totals.lost = header.total_lost().saturating_add(totals.lost);
         totals.size += log.on_disk();
+        let mut uncaptured: BTreeMap<UncapturedThing, u64> = BTreeMap::new();
         log.for_each(|entry| {
             totals.records += 1;
+            if let Some(thing) = UncapturedThing::of(&entry.record) {
+                *uncaptured.entry(thing).or_default() += 1;
+            }
             if let Record::Unseen { cause, program, .. } = entry.record {
                 let name = Path::new(&program).file_name().map(|name| name.to_string_lossy());
                 let name = in_one_line(&name.unwrap_or_default());
                 totals.unseen.entry(cause).or_default().insert(name);
             }
         });
+        let program = in_one_line(&program_name(header));
+        for (thing, count) in uncaptured {
+            let of_kind = totals.uncaptured.entry(thing.kind).or_default();
+            *of_kind.entry((thing, program.clone())).or_default() += count;
+        }
         if is_running(&log) {
-            let program = in_one_line(&program_name(header));
             totals.running.entry(program).or_default().push(header.pid);
         }
     }
@@ -123,7 +148,13 @@ fn why_nothing(ended: &Ended) -> String {
     if ended.is_unseen {
         return format!("{program} did not load libsockcap.so");
     }
-    let nothing = format!("used no socket, or could not write to {}", ended.data.path().display());
+    // System calls past libc are told of as a process ends by itself.
+    let by = match ended.status.and_then(|status| status.signal()) {
+        Some(_) => " by way of libc",
+        None => "",
+    };
+    let place = ended.data.path().display();
+    let nothing = format!("used no socket{by}, or could not write to {place}");
     match ended.status.filter(|status| !status.success()) {
         // What it said of that is the better reason.
         Some(status) => {

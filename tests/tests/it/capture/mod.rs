@@ -49,4 +49,5 @@ mod stack;
 mod switches;
 mod tasks;
 mod time;
+mod uncaptured;
 mod unsuited;
