@@ -25,16 +25,15 @@ pub(super) fn is_temporary(component: &str) -> bool {
 /// names temporary files by default: `tmp` and 8 characters (Python), `.tmp` and 6 (Rust), `tmp.`
 /// and 10 (`mktemp`).
 pub(super) fn drawn_by_library(component: &str) -> Option<usize> {
-    let forms: [(&str, usize, fn(u8) -> bool); 3] = [
-        ("tmp.", 10, |byte| byte.is_ascii_alphanumeric()),
-        (".tmp", 6, |byte| byte.is_ascii_alphanumeric()),
-        ("tmp", 8, |byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_'),
-    ];
-    let is_drawn = |(prefix, length, may): &(&str, usize, fn(u8) -> bool)| {
-        let rest = component.strip_prefix(prefix);
-        rest.is_some_and(|rest| rest.len() == *length && rest.bytes().all(may))
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric();
+    let is_of_python = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
+    let is_drawn = |prefix: &str, length: usize, may: &dyn Fn(u8) -> bool| {
+        let rest = component.strip_prefix(prefix).filter(|rest| rest.len() == length)?;
+        rest.bytes().all(may).then_some(prefix.len())
     };
-    forms.iter().find(|form| is_drawn(form)).map(|(prefix, ..)| prefix.len())
+    is_drawn("tmp.", 10, &is_letter)
+        .or_else(|| is_drawn(".tmp", 6, &is_letter))
+        .or_else(|| is_drawn("tmp", 8, &is_of_python))
 }
 
 /// Whether an abstract name is one that the kernel gave a socket without one (unix(7), autobind):
