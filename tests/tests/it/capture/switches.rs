@@ -240,17 +240,18 @@ fn who_woke_whom_is_what_the_program_says() {
     assert_eq!(found, said);
 }
 
-/// Ways to say what the host is called: variables, arguments of `record`, words before the command,
-/// and a file of the user's. All are of the host that the last word says.
-const WAYS: [(&[(&str, &str)], &[&str], &[&str], &str, &str); 8] = [
-    (&[], &["--host", "flag"], &[], "", "flag"),
-    (&[("SOCKCAP_HOST", "variable")], &[], &[], "", "variable"),
-    (&[], &[], &[], "[record]\nhost = 'file'", "file"),
-    (&[("SOCKCAP_HOST", "variable")], &["--host", "flag"], &[], "", "flag"),
-    (&[("SOCKCAP_HOST", "variable")], &[], &[], "[record]\nhost = 'file'", "variable"),
-    (&[], &["--host", "flag"], &[], "[record]\nhost = 'file'", "flag"),
-    (&[("SOCKCAP_HOST", "")], &[], &[], "[record]\nhost = 'file'", "file"),
-    (&[], &["--host", "flag"], &["env", "SOCKCAP_HOST=program"], "", "program"),
+/// Ways to say what the host is called, each the name that is said there: `SOCKCAP_HOST` of
+/// `record`, its `--host`, a file of the user's, `SOCKCAP_HOST` of the program alone; and the name
+/// that counts.
+const WAYS: [([Option<&str>; 4], &str); 8] = [
+    ([None, Some("flag"), None, None], "flag"),
+    ([Some("variable"), None, None, None], "variable"),
+    ([None, None, Some("file"), None], "file"),
+    ([Some("variable"), Some("flag"), None, None], "flag"),
+    ([Some("variable"), None, Some("file"), None], "variable"),
+    ([None, Some("flag"), Some("file"), None], "flag"),
+    ([Some(""), None, Some("file"), None], "file"),
+    ([None, Some("flag"), None, Some("program")], "program"),
 ];
 
 /// The host of each event of that kind, each host once.
@@ -272,15 +273,20 @@ fn a_host_has_one_name_whoever_sets_it() {
     let recording = Recording::new();
     let program = recording.compile("costs");
     let config = recording.file("config");
-    for (at, (variables, arguments, before, file, expected)) in WAYS.into_iter().enumerate() {
+    for (at, ([variable, flag, file, of_program], expected)) in WAYS.into_iter().enumerate() {
         let data = recording.file(&format!("data{at}"));
         fs::create_dir_all(config.join("sockcap")).unwrap();
+        let file = file.map_or(String::new(), |host| format!("[record]\nhost = '{host}'"));
         fs::write(config.join("sockcap/config.toml"), file).unwrap();
         let mut command = Command::new(sockcap());
-        command.args(["record", "--resources", "-d"]).arg(&data).args(arguments).arg("--");
-        command.args(before).arg(&program).args(["spin", "-1", "5"]);
+        command.args(["record", "--resources", "-d"]).arg(&data);
+        command.args(flag.map(|host| ["--host", host]).into_iter().flatten()).arg("--");
+        if let Some(host) = of_program {
+            command.args(["env", &format!("SOCKCAP_HOST={host}")]);
+        }
+        command.arg(&program).args(["spin", "-1", "5"]);
         command.env_remove("SOCKCAP_HOST").env("XDG_CONFIG_HOME", &config);
-        let output = command.envs(variables.iter().copied()).output().unwrap();
+        let output = command.envs(variable.map(|host| ("SOCKCAP_HOST", host))).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         succeeds(&["reconcile", "-d", &data.display().to_string()], Path::new("/"));
         let expected = BTreeSet::from([expected.to_owned()]);
