@@ -75,7 +75,10 @@ pub(crate) fn tell() {
     }
 }
 
-/// Logs sockets and rings that no call in sight made.
+/// Logs sockets and rings that no call in sight made. What the kernel is asked with is not on the
+/// stack of the others.
+#[cold]
+#[inline(never)]
 fn descriptors() {
     let is_full = INHERITED.iter().all(|inode| inode.load(Relaxed) != 0);
     let tells_sockets = !is_full && !duplicates::any_passed();

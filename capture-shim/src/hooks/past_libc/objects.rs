@@ -58,6 +58,8 @@ static IS_SMALL: AtomicBool = AtomicBool::new(false);
 
 /// Logs the objects that make calls of sockets, or set up `io_uring`, by themselves, in a process
 /// that has lived for `lived` nanoseconds. To look for them takes a small part of that time.
+#[cold]
+#[inline(never)]
 pub(super) fn tell(lived: u64) {
     if let Ok(lived) = usize::try_from(lived)
         && lived >= MIN_LIFE_NANOSECONDS
