@@ -25,7 +25,7 @@ use crate::state::State;
 pub(crate) fn at_end() {
     match log::standing() {
         Standing::Writes(writer) if writer.state().writers.load(Relaxed) <= 1 => {
-            if writer.state().has_buffered.load(Relaxed) != 0 || has_standard_socket() {
+            if writer.state().has_buffered.load(Relaxed) != 0 || prints_to_socket() {
                 writer.make_last_room();
             }
             if let Some(header) = writer.header() {
@@ -40,10 +40,10 @@ pub(crate) fn at_end() {
     }
 }
 
-/// Whether a standard stream is a socket: what the program has printed there, libc may still hold
+/// Whether the standard output is a socket: what the program has printed there, libc may still hold
 /// all of it, and writes it behind the process's last own call.
-fn has_standard_socket() -> bool {
-    (0..3).any(|fd| raw::socket_option::<c_int>(fd, libc::SO_TYPE).is_ok())
+fn prints_to_socket() -> bool {
+    raw::socket_option::<c_int>(libc::STDOUT_FILENO, libc::SO_TYPE).is_ok()
 }
 
 /// Ends the log of a process that goes on, while none of its threads runs: it is cut, and none of
