@@ -121,6 +121,20 @@ fn is_tag(tag: &[u8]) -> bool {
     (1..=24).contains(&tag.len()) && tag.iter().all(|of| of.is_ascii_alphanumeric() || *of == b'.')
 }
 
+/// Whether a line begins with a tag like that of the command `call`, but for its number: it is
+/// another command, whatever its verb.
+fn has_tag_behind(line: &[u8], call: u64) -> bool {
+    let tag = line.split(|byte| *byte == b' ').next().unwrap_or_default();
+    let letters = |tag: &[u8]| {
+        let digits = tag.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        (digits > 0).then(|| tag[..tag.len() - digits].to_vec())
+    };
+    let call = call.to_be_bytes();
+    let known =
+        letters(call.get(call.iter().take_while(|byte| **byte == 0).count()..).unwrap_or(&[]));
+    is_tag(tag) && known.is_some() && letters(tag) == known
+}
+
 /// A number for a tag: its bytes, of a longer one folded together.
 fn number(tag: &[u8]) -> u64 {
     tag.iter().fold(0, |number: u64, byte| number.rotate_left(8) ^ u64::from(*byte))
@@ -166,7 +180,7 @@ impl Messages for Imap {
             if self.may_be_asked_for.is_some() {
                 let Some((line, _)) = line(heard.bytes) else { return heard.more() };
                 let asked_for = self.may_be_asked_for.take();
-                if command(line).is_some() {
+                if command(line).is_some() || asked_for.is_some_and(|it| has_tag_behind(line, it)) {
                     (self.continues, self.literal) = (false, 0);
                 } else {
                     self.asked_for = asked_for;
@@ -429,6 +443,8 @@ mod tests {
         let goes_on = goes_on.client("secret\r\n").server("a1 OK\r\n");
         let rest = ["> #", "< #", "> #", "< OK #"].map(|of| format!("{of}{a}"));
         assert_eq!(goes_on.told(), [&begin[..], &rest].concat());
+        let unknown = asked().server("frob\r\n").client("a2 XFROB x\r\n").server("a2 NO\r\n");
+        assert_eq!(unknown.told(), [&begin[..], &[">".to_owned(), format!("< NO! #{b}")]].concat());
         let next = asked().server("frob\r\n").client("a2 NOOP\r\n").server("a2 OK\r\n");
         let rest = [format!("> NOOP #{b}"), format!("< OK #{b}")];
         assert_eq!(next.told(), [&begin[..], &rest].concat());
