@@ -75,7 +75,7 @@ pub(crate) const FEW_DESCRIPTORS: u64 = 16;
 
 /// Number of descriptors that are looked at, from 0 on, as a program begins and ends, for sockets
 /// that no call in sight made. Chosen, not measured.
-pub(crate) const SURVEYED_DESCRIPTORS: usize = 64;
+pub(crate) const SURVEYED_DESCRIPTORS: core::ffi::c_int = 64;
 
 /// Maximum number of sockets with which a program may begin for that. Chosen, not measured.
 pub(crate) const INHERITED_SOCKETS: usize = 32;

@@ -107,6 +107,7 @@ fn a_statement_is_told_behind_comments() {
         ("/*!40101 SET NAMES 'alice' */", " SET"),
         ("/*M!100100 SELECT a FROM books */", " SELECT books"),
         ("FROBNICATE alice", ""),
+        ("--alice\nSELECT a FROM books", " SELECT books"),
         ("-- alice", ""),
         ("", ""),
         (&long, ""),
@@ -115,7 +116,9 @@ fn a_statement_is_told_behind_comments() {
         let talk = Talk::other().client(packet(0, b"\x03COMMIT")).server(&answer);
         let talk = talk.client(packet(0, &[b"\x03", text.as_bytes()].concat())).server(&answer);
         let talk = talk.client(packet(0, b"\x03BEGIN")).server(&answer);
-        let expected = ["> COMMIT", "<", &format!(">{name}"), "<", "> BEGIN", "<"];
+        // MySQL wants a space behind the dashes, or it is an error.
+        let told = if text.starts_with("--alice") { "" } else { name };
+        let expected = ["> COMMIT", "<", &format!(">{told}"), "<", "> BEGIN", "<"];
         assert_eq!(crate::talk::told(&blanked(&talk)), expected, "{text}");
         let answer = b"C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
         let talk = Talk::other().client(query("COMMIT")).server(answer);

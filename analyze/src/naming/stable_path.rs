@@ -129,7 +129,12 @@ fn names(trace: &MessageTrace) -> Vec<(EndpointId, &str)> {
         Endpoint::Unix(name) => Some((id, name.as_str())),
         _ => None,
     });
-    named.filter(|(_, name)| !name.is_empty() && !name.starts_with('#')).collect()
+    // The kernel's have at most 108 bytes, written as up to three each. What a tracer says may be
+    // longer, and is no such name.
+    const LONGEST: usize = 3 * 108;
+    named
+        .filter(|(_, name)| !name.is_empty() && name.len() <= LONGEST && !name.starts_with('#'))
+        .collect()
 }
 
 /// The place of a part: what all names of its form have in common.

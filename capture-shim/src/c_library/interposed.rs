@@ -49,18 +49,6 @@ macro_rules! interposed {
                     (fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int,
                      timeout: *mut timespec) -> c_int => receive_messages::recvmmsg;
 
-                // Rings of `io_uring`, by liburing.
-                io_uring_queue_init: (entries: c_uint, ring: *mut c_void, flags: c_uint) -> c_int
-                    => rings::queue_init;
-                io_uring_queue_init_params:
-                    (entries: c_uint, ring: *mut c_void, parameters: *mut c_void) -> c_int
-                    => rings::queue_init_params;
-                io_uring_queue_init_mem:
-                    (entries: c_uint, ring: *mut c_void, parameters: *mut c_void,
-                     memory: *mut c_void, size: size_t) -> c_int => rings::queue_init_mem;
-                io_uring_setup: (entries: c_uint, parameters: *mut c_void) -> c_int
-                    => rings::setup;
-
                 // Sending.
                 write | __write: (fd: c_int, buffer: *const c_void, size: size_t) -> ssize_t
                     => read_write::write;

@@ -17,7 +17,7 @@ use crate::c_library::real;
 use crate::c_library::types::VaList;
 use crate::hooks::{
     close, dup, hidden, lifecycle, new_descriptors, processes, programs, read_write, receive,
-    receive_messages, rights, rings, send, signals, stdio, syscall, threads, tls, waits,
+    receive_messages, rights, send, signals, stdio, syscall, threads, tls, waits,
 };
 #[cfg(feature = "resources")]
 use crate::hooks::{conditions, epolls, eventfds, files, locks, meetings, semaphores, sleeps};

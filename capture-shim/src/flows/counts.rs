@@ -55,25 +55,25 @@ fn resolve_slowly(fd: c_int, entry: Entry, direction: Direction) -> Entry {
 /// Clears the entry of a descriptor that is about to be closed, and logs that, behind the counts of
 /// a stream that was found in use; negative for none.
 #[inline(always)]
-pub(crate) fn close(fd: c_int) {
+pub(crate) fn log_final_and_forget(fd: c_int) {
     let entry = table::get(fd);
     if fd >= 0 && entry != Entry::UNKNOWN {
-        last(fd, entry);
+        log_final(fd, entry);
         closing::forget(fd);
     }
 }
 
 /// Logs the counts of a stream that was found in use, before its descriptor is closed.
 #[inline(always)]
-pub(crate) fn last(fd: c_int, entry: Entry) {
+pub(crate) fn log_final(fd: c_int, entry: Entry) {
     if entry.is_found() && entry.kind() == Kind::Stream {
-        last_slowly(fd, entry);
+        log_final_slowly(fd, entry);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn last_slowly(fd: c_int, entry: Entry) {
+fn log_final_slowly(fd: c_int, entry: Entry) {
     let Some(writer) = log::writer() else { return };
     for direction in [Direction::Send, Direction::Receive] {
         // Where nothing was moved there is nothing to compare.

@@ -2,8 +2,6 @@
 //! there, and cost nothing more: the descriptor is like a file's from then on.
 
 use core::ffi::c_int;
-use core::sync::atomic::AtomicU32;
-use core::sync::atomic::Ordering::Relaxed;
 
 use socket_log::encode::{self, SocketKind, Uncaptured};
 
@@ -65,19 +63,10 @@ fn write(writer: Writer, what: Uncaptured, fd: c_int, nature: &Nature) {
     writer.record(&encode::uncaptured(now, what, fd as u32, socket), now);
 }
 
-/// Number of rings that are in the log.
-static RINGS: AtomicU32 = AtomicU32::new(0);
-
-/// Number of rings (`io_uring`) that were logged so far.
-pub(crate) fn rings() -> u32 {
-    RINGS.load(Relaxed)
-}
-
 /// Logs that the process has set up the ring `fd`.
 pub(crate) fn ring(fd: c_int) {
     is_other(fd);
     if let Some(writer) = log::writer() {
-        RINGS.fetch_add(1, Relaxed);
         write(writer, Uncaptured::Ring, fd, &Nature::UNKNOWN);
     }
 }

@@ -38,7 +38,7 @@ pub(crate) unsafe fn close(real: types::close, fd: c_int) -> c_int {
         return -1;
     }
     // Before the call: behind it, another thread may already have been given the number.
-    counts::close(fd);
+    counts::log_final_and_forget(fd);
     // SAFETY: the program's own call.
     unsafe { real(fd) }
 }
@@ -85,7 +85,7 @@ pub(crate) unsafe fn closefrom(real: types::closefrom, first: c_int) {
 fn count_range(first: c_uint, last: c_uint) {
     let Standing::Writes(writer) = log::standing() else { return };
     for fd in known(writer.state(), first, last) {
-        counts::last(fd, table::get(fd));
+        counts::log_final(fd, table::get(fd));
     }
 }
 

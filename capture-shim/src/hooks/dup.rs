@@ -61,6 +61,6 @@ fn make_way(old: c_int, fd: c_int) {
         keep::make_way(fd);
     }
     if fd != old {
-        counts::last(fd, table::get(fd));
+        counts::log_final(fd, table::get(fd));
     }
 }

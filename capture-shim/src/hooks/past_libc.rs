@@ -14,7 +14,7 @@ use crate::flows::{duplicates, uncaptured};
 use crate::log;
 #[cfg(not(feature = "injected"))]
 use crate::platform::clock;
-use crate::platform::raw::{self, Descriptor};
+use crate::platform::raw::Descriptor;
 use crate::tuning::{INHERITED_SOCKETS, SURVEYED_DESCRIPTORS};
 
 #[cfg(not(feature = "injected"))]
@@ -24,34 +24,23 @@ mod objects;
 /// there are more, no socket is told of.
 static INHERITED: [AtomicU64; INHERITED_SOCKETS] = [const { AtomicU64::new(0) }; INHERITED_SOCKETS];
 
-/// Calls `with` for each open descriptor of those that are looked at. Where the kernel does not
-/// tell which are open, for none.
-fn each_open(with: impl FnMut(c_int)) {
-    let mut asked = [libc::pollfd { fd: 0, events: 0, revents: 0 }; SURVEYED_DESCRIPTORS];
-    (0..).zip(&mut asked).for_each(|(fd, asked)| asked.fd = fd);
-    // One call: to ask for each descriptor whether it is open would be many.
-    if raw::poll(&mut asked) {
-        let is_open = |asked: &&libc::pollfd| asked.revents & libc::POLLNVAL == 0;
-        asked.iter().filter(is_open).map(|asked| asked.fd).for_each(with);
-    }
-}
-
-/// Kind and inode of an open descriptor.
+/// Kind and inode of an open descriptor. A filter that was there before the program lets the call
+/// pass, which the dynamic linker makes, too.
 fn kind_and_inode(fd: c_int) -> Option<(u32, u64)> {
-    let status = Descriptor::kept(fd).status()?;
+    let status = Descriptor::status_of_any(fd)?;
     Some((status.st_mode & libc::S_IFMT, status.st_ino))
 }
 
 /// Notes what the program begins with.
 pub(crate) fn begin() {
     let mut places = INHERITED.iter();
-    each_open(|fd| {
+    for fd in 0..SURVEYED_DESCRIPTORS {
         if let Some((libc::S_IFSOCK, inode)) = kind_and_inode(fd)
             && let Some(place) = places.next()
         {
             place.store(inode, Relaxed);
         }
-    });
+    }
     if let Some(state) = crate::state::current() {
         state.began_program.store(1, Relaxed);
     }
@@ -83,15 +72,16 @@ fn descriptors() {
     let is_full = INHERITED.iter().all(|inode| inode.load(Relaxed) != 0);
     let tells_sockets = !is_full && !duplicates::any_passed();
     let is_inherited = |inode| INHERITED.iter().any(|other| other.load(Relaxed) == inode);
-    each_open(|fd| {
-        if table::get(fd) != Entry::UNKNOWN {
-            return;
-        }
+    for fd in (0..SURVEYED_DESCRIPTORS).filter(|fd| table::get(*fd) == Entry::UNKNOWN) {
         match kind_and_inode(fd) {
             Some((libc::S_IFSOCK, inode))
                 if tells_sockets && !is_inherited(inode) && !is_of_system_log(fd) =>
             {
-                if let Some(writer) = log::writer() {
+                // Another thread may be about to close it, or to tell the table of it.
+                if table::get(fd) == Entry::UNKNOWN
+                    && kind_and_inode(fd) == Some((libc::S_IFSOCK, inode))
+                    && let Some(writer) = log::writer()
+                {
                     uncaptured::out_of_sight(writer, fd);
                 }
             }
@@ -99,7 +89,7 @@ fn descriptors() {
             Some((0, _)) if uncaptured::is_ring(fd) => uncaptured::ring(fd),
             _ => {}
         }
-    });
+    }
 }
 
 /// Whether a socket is the one by which libc writes to the system's log: `syslog` is in the log of

@@ -173,7 +173,7 @@ pub(crate) unsafe fn file_close(file: *mut FILE) -> c_int {
     // SAFETY: libc's own call; its function was set before.
     unsafe {
         // Before the call: behind it, another thread may already have been given the number.
-        counts::close(descriptor(file));
+        counts::log_final_and_forget(descriptor(file));
         core::mem::transmute::<*mut c_void, Close>(CLOSE.0.load(Relaxed))(file)
     }
 }
@@ -224,7 +224,7 @@ pub(crate) unsafe fn fclose(real: types::fclose, file: *mut FILE) -> c_int {
     // SAFETY: the program's own file.
     if !unsafe { is_followed(file) } {
         // Before the call: behind it, another thread may already have been given the number.
-        counts::close(fd);
+        counts::log_final_and_forget(fd);
     }
     if entry.is_other() { call() } else { hidden::on_flow(Api::FClose, entry.flow(), call) }
 }
@@ -240,7 +240,7 @@ pub(crate) unsafe fn freopen(
     // SAFETY: the program's own file.
     if !unsafe { is_followed(file) } {
         // SAFETY: the program's own file.
-        counts::close(unsafe { descriptor(file) });
+        counts::log_final_and_forget(unsafe { descriptor(file) });
     }
     // SAFETY: the program's own call.
     opened(|| unsafe { real(path, mode, file) })

@@ -9,6 +9,8 @@ pub(crate) struct Mapping<'a> {
     pub(crate) range: [usize; 2],
     /// Whether what is in it can be executed.
     pub(crate) is_code: bool,
+    /// Whether it is a copy of the process's own, as those of programs and libraries are.
+    pub(crate) is_private: bool,
     /// Offset in the file.
     pub(crate) offset: usize,
     /// Path of the file.
@@ -45,8 +47,9 @@ fn parse(line: &[u8]) -> Option<Mapping<'_>> {
     let mut words = line.split(|byte| *byte == b' ');
     let mut range = words.next()?.split(|byte| *byte == b'-').map(hexadecimal);
     let range = [range.next()??, range.next()??];
-    let is_code = words.next()?.get(2) == Some(&b'x');
-    Some(Mapping { range, is_code, offset: hexadecimal(words.next()?)?, path })
+    let rights = words.next()?;
+    let (is_code, is_private) = (rights.get(2) == Some(&b'x'), rights.get(3) == Some(&b'p'));
+    Some(Mapping { range, is_code, is_private, offset: hexadecimal(words.next()?)?, path })
 }
 
 fn hexadecimal(digits: &[u8]) -> Option<usize> {

@@ -74,7 +74,9 @@ pub(crate) fn blank(text: &mut [u8], dialect: Dialect) {
                 (Dialect::MySql, Some(next)) if next.is_ascii_whitespace() => {
                     at = line_comment(text, at + 2 + usize::from(*next != b'\n'));
                 }
-                (Dialect::MySql, Some(_)) => (at, before) = (at + 2, Before::Other),
+                (Dialect::MySql, Some(_)) if has_begun => {
+                    (at, before) = (at + 2, Before::Other);
+                }
                 _ => at = line_comment(text, at + 2),
             },
             b'#' => at = line_comment(text, at + 1),

@@ -30,8 +30,6 @@ const PRESENT: u8 = 1 << 7;
 /// Memory for the search.
 #[repr(C)]
 struct Room {
-    /// Path of the program.
-    program: Text<PATH>,
     /// Path of the object whose mappings are being read.
     path: Text<PATH>,
     /// Piece of code.
@@ -49,6 +47,10 @@ struct Search<'a> {
     left: usize,
     /// Calls of the object whose mappings are being read.
     calls: u32,
+    /// First address of that object's beginning, where it is mapped; 0 otherwise.
+    head: usize,
+    /// Whether it is the program.
+    is_program: bool,
     /// Whether that object is to call the kernel, or is told of elsewhere.
     is_passed_over: bool,
 }
@@ -95,19 +97,22 @@ pub(super) fn tell_small_program() {
 /// larger is passed over.
 fn search(left: usize) {
     let flags = libc::O_RDONLY | libc::O_CLOEXEC;
-    let (Ok(memory), pages) = (raw::open(MEMORY, flags, 0), raw::open(PAGES, flags, 0)) else {
-        return;
-    };
+    let Ok(memory) = raw::open(MEMORY, flags, 0) else { return };
+    // It has a word for each of the kernel's pages, which are larger on some machines.
+    // SAFETY: takes a number only.
+    let is_usual = unsafe { libc::getauxval(libc::AT_PAGESZ) } as usize == PAGE;
+    let pages = is_usual.then(|| raw::open(PAGES, flags, 0)).and_then(Result::ok);
     let Some(place) = raw::map_anonymous(size_of::<Room>()) else { return };
     // SAFETY: the mapping is as large as that and nobody else has it; zeros are valid.
     let room = unsafe { &mut *place.cast::<Room>() };
-    room.program.push_with(|buffer| raw::readlink(c"/proc/self/exe", buffer));
     let mut search = Search {
         memory: &memory,
-        pages: pages.as_ref().ok(),
+        pages: pages.as_ref(),
         room,
         left,
         calls: 0,
+        head: 0,
+        is_program: false,
         is_passed_over: false,
     };
     mappings::each(|mapping| search.look_at(mapping));
@@ -116,15 +121,13 @@ fn search(left: usize) {
     unsafe { raw::unmap(place, size_of::<Room>()) };
 }
 
-/// Whether a mapping is of libc, of the dynamic linker or of liburing: calls of their functions are
-/// seen.
+/// Whether a mapping is of libc or of the dynamic linker: calls of their functions are seen.
 fn is_expected(mapping: &Mapping) -> bool {
     let [start, end] = mapping.range;
     [
         functions::syscall.known_address().addr(),
         // Before glibc 2.34 it is in a library of its own.
         functions::connect.known_address().addr(),
-        functions::io_uring_queue_init.known_address().addr(),
         // SAFETY: takes a number only.
         unsafe { libc::getauxval(libc::AT_BASE) as usize },
     ]
@@ -133,29 +136,38 @@ fn is_expected(mapping: &Mapping) -> bool {
 }
 
 impl Search<'_> {
-    /// Looks at the next mapping. Those of one object lie behind each other.
+    /// Looks at the next mapping. Those of one object lie behind each other. Devices are not read,
+    /// and of files only what programs and libraries are mapped like.
     fn look_at(&mut self, mapping: &Mapping) {
+        const DEVICES: [&[u8]; 2] = [b"/dev/", b"/sys/"];
+        if !mapping.is_private || DEVICES.iter().any(|of| mapping.path.starts_with(of)) {
+            return;
+        }
         if mapping.path != self.room.path.as_bytes() {
             self.end_object();
             self.room.path.clear();
             self.room.path.push(mapping.path);
             self.is_passed_over = mapping.range[0] == objects::own_range()[0];
         }
-        if self.is_passed_over {
+        if mapping.offset == 0 {
+            let [start, end] = mapping.range;
+            // SAFETY: takes a number only.
+            let table = unsafe { libc::getauxval(libc::AT_PHDR) } as usize;
+            (self.head, self.is_program) = (start, (start..end).contains(&table));
+            self.is_passed_over |= self.is_program && IS_SMALL.load(Relaxed);
+        }
+        if !mapping.is_code || self.is_passed_over {
             return;
         }
-        let is_program = mapping.path == self.room.program.as_bytes();
-        self.is_passed_over |= is_program && IS_SMALL.load(Relaxed);
-        if mapping.offset == 0 && self.begins_go_library(mapping) {
+        let head = core::mem::take(&mut self.head);
+        if head != 0 && self.begins_go_library(head) {
             self.calls |= IS_GO;
             // Of a program of Go it is told as it begins.
-            self.is_passed_over |= is_program;
+            self.is_passed_over |= self.is_program;
         }
-        if mapping.is_code {
-            self.is_passed_over |= is_expected(mapping);
-            if !self.is_passed_over {
-                self.calls |= self.calls_of(mapping);
-            }
+        self.is_passed_over |= is_expected(mapping);
+        if !self.is_passed_over {
+            self.calls |= self.calls_of(mapping);
         }
     }
 
@@ -170,12 +182,13 @@ impl Search<'_> {
             writer.record(&encode::uncaptured_object(now, self.calls, path), now);
         }
         (self.calls, self.is_passed_over) = (0, false);
+        (self.head, self.is_program) = (0, false);
     }
 
-    /// Whether a mapping begins with the header of an object of Go.
-    fn begins_go_library(&mut self, mapping: &Mapping) -> bool {
+    /// Whether at `start` there is the header of an object of Go.
+    fn begins_go_library(&mut self, start: usize) -> bool {
         let Some(head) = self.room.piece.get_mut(..PROGRAM_HEAD_BYTES) else { return false };
-        let length = self.memory.read_at(head, mapping.range[0]);
+        let length = self.memory.read_at(head, start);
         unseen::is_go(head.get(..length).unwrap_or(&[]))
     }
 
@@ -226,6 +239,11 @@ impl Search<'_> {
         self.left = self.left.saturating_sub(length);
         let Some(room) = self.room.piece.get_mut(..REACH + length) else { return 0 };
         let came = self.memory.read_at(room, start - REACH);
+        if came > 0 {
+            return own_calls(room.get(..came).unwrap_or(&[]));
+        }
+        // Nothing is mapped in front of it.
+        let came = self.memory.read_at(room.get_mut(..length).unwrap_or(&mut []), start);
         own_calls(room.get(..came).unwrap_or(&[]))
     }
 }

@@ -102,6 +102,18 @@ impl Descriptor {
         (result == 0 || self.ask_status(&mut status)).then_some(status)
     }
 
+    /// The same by that call alone, of a number that may be closed.
+    pub(crate) fn status_of_any(fd: c_int) -> Option<libc::stat> {
+        // SAFETY: a struct of numbers may be all zeros.
+        let mut status: libc::stat = unsafe { core::mem::zeroed() };
+        let place = ptr::from_mut(&mut status) as usize;
+        let flags = libc::AT_EMPTY_PATH as usize;
+        let arguments = [fd as usize, c"".as_ptr() as usize, place, flags, 0, 0];
+        // SAFETY: the path ends with a zero byte, and the kernel fills the struct.
+        let result = unsafe { call(libc::SYS_newfstatat, arguments) };
+        (result == 0).then_some(status)
+    }
+
     fn ask_status(&self, status: &mut libc::stat) -> bool {
         let arguments = [self.word(), ptr::from_mut(status) as usize, 0, 0, 0, 0];
         // SAFETY: the kernel fills the struct.

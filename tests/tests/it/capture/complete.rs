@@ -58,10 +58,6 @@ const TABLE: &[(&str, &str)] = &[
     ),
     ("libraries", "dlopen dlclose"),
     (
-        "rings",
-        "io_uring_queue_init io_uring_queue_init_params io_uring_queue_init_mem io_uring_setup",
-    ),
-    (
         "signals",
         "sigaction __sigaction signal bsd_signal ssignal sysv_signal __sysv_signal sigset sigprocmask pthread_sigmask",
     ),
