@@ -5,8 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::reconciliation::Reconciliation;
-
 /// Which of the messages that a process sends to itself are in the trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -14,8 +12,8 @@ pub enum InternalMessages {
     /// None: they are counted only.
     #[default]
     LeftOut,
-    /// Those of flows on which several of its threads sent or received: for an analysis whose nodes
-    /// are threads. They are counted apart from all other messages still.
+    /// Messages of flows on which several of its threads sent or received: for an analysis whose
+    /// nodes are threads. They are counted apart from all other messages still.
     BetweenThreads,
     /// All of them, as if they went between processes.
     Kept,
@@ -24,11 +22,11 @@ pub enum InternalMessages {
 /// What becomes of the messages of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// They are messages like any others.
+    /// Messages like any others.
     Ordinary,
-    /// They are in the trace, and counted as a process's own.
+    /// Messages in the trace that are counted as a process's own.
     Kept,
-    /// They are only counted.
+    /// Messages that are only counted.
     LeftOut,
 }
 
@@ -72,7 +70,7 @@ impl Callers {
         }
     }
 
-    /// Adds an end that nobody is known to have used.
+    /// Adds an end whose process is unknown.
     pub(crate) fn add_unknown(&mut self) {
         self.has_processes = true;
     }
@@ -105,14 +103,13 @@ pub struct Internal {
     pub flows: u64,
     /// Their messages.
     pub messages: u64,
-    /// Those among them that went between threads.
+    /// Flows and messages among them that went between threads.
     pub between_threads: FlowsAndMessages,
 }
 
 impl Internal {
-    /// Adds a flow of that reach with the messages that were counted in `of_flow`.
-    pub(crate) fn add_flow(&mut self, reach: Reach, of_flow: &Reconciliation) {
-        let messages = of_flow.total_messages();
+    /// Adds a flow of that reach with so many messages.
+    pub(crate) fn add_flow(&mut self, reach: Reach, messages: u64) {
         self.flows += 1;
         self.messages += messages;
         if reach == Reach::Threads {

@@ -154,7 +154,7 @@ fn who_is_known_by_a_socket_alone_is_called_by_what_is_stable_of_it() {
     assert_eq!(names, ["client", "unix:/tmp/tmp*/s", "client", "unix:/run/redis.sock"]);
 }
 
-/// A system of that many services, each of which makes a socket named after its process.
+/// A system of these services: each makes a socket that is named after its process.
 fn started(services: &[String], first_pid: i32) -> Vec<(String, Option<i32>)> {
     let socket = |(service, pid): (&String, i32)| (format!("/run/{service}.{pid}.sock"), Some(pid));
     services.iter().zip(first_pid..).map(socket).collect()

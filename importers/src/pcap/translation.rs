@@ -4,9 +4,9 @@
 //! receiver's own the one behind.
 //!
 //! The numbers of a TCP segment are as good as random, so one pair is proof. Equal datagrams may be
-//! accidental, as where clients ask the same: it takes several of a flow, and between a datagram and
-//! its copy no other of either flow goes by, since a translation forwards them one after the other.
-//! The same copies tell which of two sniffers is nearer to a node.
+//! accidental, as where clients ask the same: it takes several of a flow, and no other of either
+//! flow between a datagram and its copy, since a translation forwards them one after the other. The
+//! same copies tell which of two sniffers is nearer to a node.
 
 use std::net::IpAddr;
 

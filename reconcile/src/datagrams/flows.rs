@@ -132,12 +132,12 @@ impl<'a> FlowMaker<'a> {
                     let counts = mem::take(&mut matched.counts);
                     self.flow(&first, of_flow, &mut matched, rows)?;
                     let own = mem::replace(&mut matched.counts, counts);
-                    matched.counts.internal.add_flow(reach, &own);
+                    matched.counts.internal.add_flow(reach, own.total_messages());
                 }
                 Standing::LeftOut => {
                     let mut own = Reconciliation::default();
                     add(&mut own.messages, Protocol::Udp.name(), of_flow.count() as u64);
-                    matched.counts.internal.add_flow(reach, &own);
+                    matched.counts.internal.add_flow(reach, own.total_messages());
                 }
             }
         }

@@ -168,7 +168,7 @@ impl Matching<'_> {
         }
         let mut own = Reconciliation::default();
         self.treat(ways, is_used, &mut own, samples, rows)?;
-        counts.internal.add_flow(reach, &own);
+        counts.internal.add_flow(reach, own.total_messages());
         // They count whatever becomes of the messages.
         counts.stream_bytes.absorb(own.stream_bytes);
         counts.unanswered += own.unanswered;

@@ -144,8 +144,9 @@ fn a_message_goes_on_until_the_next_begins() {
     server.receive(700 * MS + 50, 1, 100).receive(701 * MS + 50, 1, 90);
     server.send(702 * MS, 1, 60);
     client.receive(702 * MS + 50, 1, 60);
+    // Both answers go in one send.
     let asked = [(Send, 1_000, 0, "POST /up"), (Send, 701 * MS, 0, "GET /")];
-    let answered = [(Send, 1_200, 0, "100"), (Send, 702 * MS, 0, "200")];
+    let answered = [(Send, 702 * MS, 0, "200"), (Send, 702 * MS, 30, "200")];
     let (outcome, operations) = told(&(client, server), &asked, &answered);
     let expected = [
         "client => server 580/3 1000..700000000 1100..700000050",

@@ -33,8 +33,8 @@ const CLOSE_WAIT: u8 = 8;
 const ATTEMPTS: usize = 16;
 
 impl TcpInfo {
-    /// Facts of the connection `fd`, of which the kernel must know the first `known` bytes; `None`
-    /// of other sockets, and of an older kernel.
+    /// Facts of the connection `fd`; `None` of other sockets, and of a kernel that knows less than
+    /// the first `known` bytes of them.
     fn of(fd: c_int, known: usize) -> Option<TcpInfo> {
         // SAFETY: a struct of numbers may be all zeros.
         let mut info: TcpInfo = unsafe { core::mem::zeroed() };

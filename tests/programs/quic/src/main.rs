@@ -1,5 +1,5 @@
 //! `quic server CERTIFICATE` answers each stream's request with as many bytes as it asks for, and
-//! prints its port; `quic client CERTIFICATE PORT REQUESTS` asks, and prints the bytes it was given.
+//! prints its port; `quic client CERTIFICATE PORT REQUESTS` asks, and prints how many it was given.
 
 use std::env;
 use std::error::Error;
