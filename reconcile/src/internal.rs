@@ -108,7 +108,7 @@ pub struct Internal {
 }
 
 impl Internal {
-    /// Adds a flow of that reach with so many messages.
+    /// Adds a flow of that reach with its number of messages.
     pub(crate) fn add_flow(&mut self, reach: Reach, messages: u64) {
         self.flows += 1;
         self.messages += messages;

@@ -2,8 +2,8 @@
 //! says that there is one.
 //!
 //! Liburing calls the kernel by itself, and no hook stands before its functions: a program may have
-//! opened it for itself alone, where no other library finds them. Such a ring is seen as the process
-//! ends, if it is still open (`past_libc.rs`).
+//! opened it for itself alone, where no other library finds them. Such a ring is seen as the
+//! process ends, if it is still open (`past_libc.rs`).
 
 use core::ffi::c_int;
 

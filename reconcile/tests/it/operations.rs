@@ -145,17 +145,28 @@ fn a_message_goes_on_until_the_next_begins() {
     server.send(702 * MS, 1, 60);
     client.receive(702 * MS + 50, 1, 60);
     // Both answers go in one send.
-    let asked = [(Send, 1_000, 0, "POST /up"), (Send, 701 * MS, 0, "GET /")];
-    let answered = [(Send, 702 * MS, 0, "200"), (Send, 702 * MS, 30, "200")];
+    let asked = [
+        (Send, 1_000, 0, "POST /up"),
+        (Send, 701 * MS, 0, "GET /"),
+        (Receive, 702 * MS + 50, 0, "200"),
+        (Receive, 702 * MS + 50, 30, "200"),
+    ];
+    let answered = [
+        (Receive, 1_100, 0, "POST /up"),
+        (Receive, 701 * MS + 50, 0, "GET /"),
+        (Send, 702 * MS, 0, "200"),
+        (Send, 702 * MS, 30, "200"),
+    ];
     let (outcome, operations) = told(&(client, server), &asked, &answered);
     let expected = [
         "client => server 580/3 1000..700000000 1100..700000050",
         "server -> client 25 1200 2000",
         "client => server 90 701000000 701000050",
-        "server -> client 60 702000000 702000050",
+        "server -> client 30 702000000 702000050",
+        "server -> client 30 702000000 702000050",
     ];
     assert_eq!(outcome.lines(), expected);
-    assert_eq!(operations, ["0 POST /up", "1 100", "2 GET /", "3 200"]);
+    assert_eq!(operations, ["0 POST /up", "2 GET /", "3 200", "4 200"]);
 }
 
 #[test]
