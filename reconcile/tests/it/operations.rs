@@ -165,7 +165,7 @@ fn a_message_goes_on_until_the_next_begins() {
         "server -> client 60 702000000 702000050",
     ];
     assert_eq!(outcome.lines(), expected);
-    assert_eq!(operations, ["0 POST /up", "2 GET /", "3 200"]);
+    assert_eq!(operations, ["0 POST /up", "2 GET /", "3 200", "3 200"]);
 }
 
 #[test]
