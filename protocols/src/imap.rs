@@ -43,6 +43,7 @@ fn open() -> Box<dyn Parser> {
         literal: 0,
         asked_for: None,
         may_be_asked_for: None,
+        assumed: None,
     }))
 }
 
@@ -168,6 +169,9 @@ struct Imap {
     /// The same where what the server said could not be read: what the client says next is that,
     /// unless it is another command.
     may_be_asked_for: Option<u64>,
+    /// The command that what the client said was taken for more of. The server's answer tells
+    /// whether it was: that of another tag is the answer to it all the same.
+    assumed: Option<u64>,
 }
 
 impl Messages for Imap {
@@ -183,7 +187,7 @@ impl Messages for Imap {
                 if command(line).is_some() || asked_for.is_some_and(|it| has_tag_behind(line, it)) {
                     (self.continues, self.literal) = (false, 0);
                 } else {
-                    self.asked_for = asked_for;
+                    (self.asked_for, self.assumed) = (asked_for, asked_for);
                     // It waits again, whatever it was.
                     asked_for.into_iter().for_each(|call| self.waiting.insert(call, ""));
                 }
@@ -327,9 +331,11 @@ impl Imap {
             return Some(Next::Same);
         };
         (self.asked_for, self.literal, self.is_asked) = (None, 0, false);
-        let verb = self.waiting.remove(&number(tag)).unwrap_or_default();
+        let is_other = self.waiting.get(&number(tag)).is_none();
+        let call = self.assumed.take().filter(|_| is_other).unwrap_or(number(tag));
+        let verb = self.waiting.remove(&call).unwrap_or_default();
         let begun = self.answer.take().map_or(place, |(begun, _)| begun);
-        let response = Operation::new(begun, Role::Response, NAME).of_call(number(tag));
+        let response = Operation::new(begun, Role::Response, NAME).of_call(call);
         out.push(response.ended(status, status != "OK"));
         let is_silent = status == "OK" && matches!(verb, "STARTTLS" | "COMPRESS");
         Some(if is_silent { Next::Silent } else { Next::Same })
@@ -445,6 +451,9 @@ mod tests {
         assert_eq!(goes_on.told(), [&begin[..], &rest].concat());
         let unknown = asked().server("frob\r\n").client("a2 XFROB x\r\n").server("a2 NO\r\n");
         assert_eq!(unknown.told(), [&begin[..], &[">".to_owned(), format!("< NO! #{b}")]].concat());
+        let blank = asked().server("frob\r\n").client("** ***** *\r\n").server("a2 NO\r\n");
+        let rest = [format!("> #{a}"), format!("< NO! #{a}")];
+        assert_eq!(blank.told(), [&begin[..], &rest].concat());
         let next = asked().server("frob\r\n").client("a2 NOOP\r\n").server("a2 OK\r\n");
         let rest = [format!("> NOOP #{b}"), format!("< OK #{b}")];
         assert_eq!(next.told(), [&begin[..], &rest].concat());
