@@ -12,6 +12,7 @@ pub use bytes::BLANK;
 use bytes::Bytes;
 pub use context::Context;
 use context::State;
+pub use sql::{executed_comment_mark, skip_sql_lead};
 pub use target::Target;
 
 /// Blanks the beginning of what one end says until the other one does, but for what names its

@@ -7,6 +7,7 @@
 mod lead;
 mod words;
 
+pub use self::lead::{executed_comment_mark, skip_sql_lead};
 use self::words::{KEYWORDS, OBJECTS, OF_OBJECTS, OF_ROWS, OTHERS};
 use crate::bytes::BLANK;
 
@@ -17,7 +18,7 @@ const LETTER: u8 = b'x';
 /// or nothing where the text is `whole`. Comments and the like may stand before that; one that does
 /// not end is all that is there of a statement.
 pub(crate) fn begins(text: &[u8], whole: bool) -> bool {
-    let Some(text) = lead::behind_lead(text) else {
+    let Some(text) = skip_sql_lead(text) else {
         return matches!(text.trim_ascii_start(), [b'-', b'-', ..] | [b'/', b'*', ..]);
     };
     let end = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
@@ -81,7 +82,7 @@ pub(crate) fn blank(text: &mut [u8], dialect: Dialect) {
             },
             b'#' => at = line_comment(text, at + 1),
             b'/' if behind == Some(b'*') => {
-                let executed = lead::executed(text.get(at + 2..).unwrap_or(&[]));
+                let executed = executed_comment_mark(text.get(at + 2..).unwrap_or(&[]));
                 at = match dialect {
                     Dialect::MySql if executed > 0 => at + 2 + executed,
                     _ => comment(text, at + 2),

@@ -8,7 +8,7 @@
 
 mod dialect;
 mod kind;
-mod lead;
+mod opened;
 mod tables;
 mod tokens;
 
@@ -51,7 +51,7 @@ pub fn statement(text: &[u8], whole: bool, dialect: Dialect) -> Summary {
 /// that, or nothing where it is `whole`. Comments and the like may stand in front of it; one that
 /// does not end is all that is there of a statement.
 pub(crate) fn begins_statement(text: &[u8], whole: bool) -> bool {
-    let Some(text) = lead::behind_lead(text) else {
+    let Some(text) = snippets::skip_sql_lead(text) else {
         return matches!(text.trim_ascii_start(), [b'-', b'-', ..] | [b'/', b'*', ..]);
     };
     let word = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();

@@ -21,6 +21,7 @@ mod machines;
 mod multiplexed;
 mod operations;
 mod packets;
+mod pauses;
 mod pipelines;
 mod resources;
 mod senders;

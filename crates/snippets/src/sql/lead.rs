@@ -1,8 +1,10 @@
-//! Lead of a statement: what may stand before its first word.
+//! Lead of a statement of SQL: what may stand before its first word. The library blanks behind it,
+//! and the parser of operations reads behind it, so both call these.
 
-/// The text from its first word on: behind spaces, semicolons, opening parentheses and comments.
-/// What MySQL executes of a comment (`/*!`) is no comment. `None` where a comment does not end.
-pub(super) fn behind_lead(text: &[u8]) -> Option<&[u8]> {
+/// Text of a statement from its first word on: behind spaces, semicolons, opening parentheses and
+/// comments. What MySQL executes of a comment (`/*!`) is no comment. `None` where a comment does
+/// not end.
+pub fn skip_sql_lead(text: &[u8]) -> Option<&[u8]> {
     let mut rest = text;
     loop {
         rest = match rest {
@@ -11,7 +13,7 @@ pub(super) fn behind_lead(text: &[u8]) -> Option<&[u8]> {
                 let end = rest.iter().position(|byte| *byte == b'\n')?;
                 rest.get(end..)?
             }
-            [b'/', b'*', behind @ ..] => match executed(behind) {
+            [b'/', b'*', behind @ ..] => match executed_comment_mark(behind) {
                 0 => {
                     let end = behind.windows(2).position(|pair| pair == b"*/")?;
                     behind.get(end + 2..)?
@@ -27,7 +29,7 @@ pub(super) fn behind_lead(text: &[u8]) -> Option<&[u8]> {
 
 /// Length of the mark behind `/*` that says that MySQL or MariaDB executes the comment: `!` or `M!`
 /// with the version from which on; 0 where there is none.
-pub(super) fn executed(behind: &[u8]) -> usize {
+pub fn executed_comment_mark(behind: &[u8]) -> usize {
     let mark = match behind {
         [b'!', ..] => 1,
         [b'M', b'!', ..] => 2,

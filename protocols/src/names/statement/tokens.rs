@@ -6,7 +6,7 @@ use sqlparser::dialect::{Dialect as Sql, MySqlDialect, PostgreSqlDialect};
 use sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
 
 use super::dialect::Dialect;
-use super::lead;
+use super::opened;
 use crate::names::label;
 
 /// A part of a statement.
@@ -46,7 +46,7 @@ pub(super) fn parts(text: &[u8], whole: bool, most: usize, of: Dialect) -> Vec<P
     let whole = whole && valid.len() == text.len();
     let (dialect, valid): (&dyn Sql, _) = match of {
         Dialect::PostgreSql => (&PostgreSqlDialect {}, Cow::Borrowed(valid)),
-        Dialect::MySql => (&MySqlDialect {}, lead::without_marks(valid)),
+        Dialect::MySql => (&MySqlDialect {}, opened::without_marks(valid)),
     };
     let mut tokens = Vec::new();
     // On an error, what is in front of it is there: it lies in a literal that does not end.
