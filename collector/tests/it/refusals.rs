@@ -20,7 +20,7 @@ use collector::wire::{
 };
 use collector::{ship, tls};
 
-use self::system::{FILE, HELLO, with_collector, with_patient_collector};
+use self::system::{FILE, HELLO, PATIENCE, with_collector, with_patient_collector};
 
 #[test]
 fn certificates_that_are_not_good() {
@@ -206,7 +206,7 @@ fn who_speaks_no_tls() {
             let refusals = system.refusals.0.lock().unwrap();
             refusals.iter().filter(|(cause, ..)| *cause == Cause::Tls).count()
         };
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + PATIENCE;
         while refused() < 3 {
             assert!(Instant::now() < deadline, "{}", refused());
             std::thread::sleep(Duration::from_millis(5));
@@ -242,7 +242,7 @@ fn who_is_slow_or_silent_or_half_gone() {
                 sent < frame.len() && began.elapsed() < Duration::from_secs(60),
                 "nobody minds"
             );
-            slow.link.socket().within(Duration::from_secs(30));
+            slow.link.socket().within(PATIENCE);
         }
         // A shipper that is cut off and comes again need not wait for its former connection.
         let former = system.welcomed();
@@ -328,7 +328,7 @@ fn a_collector_of_another_authority_is_refused_by_the_shipper() {
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 let (stream, _) = listener.accept().unwrap();
-                let socket = Socket::new(stream, Stop::default(), Duration::from_secs(10)).unwrap();
+                let socket = Socket::new(stream, Stop::default(), PATIENCE).unwrap();
                 assert!(Link::server(socket, Arc::clone(&config)).is_err());
             });
             let told =

@@ -76,7 +76,7 @@ pub fn options(data: &Path, to: SocketAddr) -> ship::Options {
         interval: Duration::from_millis(20),
         remove: false,
         limit: None,
-        patience: Duration::from_secs(30),
+        patience: Duration::from_secs(600),
     }
 }
 

@@ -51,6 +51,10 @@ pub(super) const DEADLINES: Deadlines = Deadlines {
     frame: Duration::from_secs(2),
 };
 
+/// Time after which a test gives up on an answer: only a hang takes that long, however busy the
+/// machine is and however low the priority of the tests.
+pub(super) const PATIENCE: Duration = Duration::from_secs(600);
+
 /// Runs `work` beside a collector, and afterwards sees that the good host still gets through.
 pub(super) fn with_collector(work: impl FnOnce(&System<'_>)) {
     with_patient_collector(DEADLINES, work);
@@ -118,7 +122,7 @@ impl System<'_> {
             interval: Duration::from_millis(50),
             remove: false,
             limit: None,
-            patience: Duration::from_secs(30),
+            patience: PATIENCE,
         }
     }
 
@@ -151,7 +155,7 @@ impl System<'_> {
 
     /// Waits until a connection was refused for this cause, in words that have these in them.
     pub(super) fn refused(&self, cause: Cause, words: &str) {
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + PATIENCE;
         let found = || {
             let refusals = self.refusals.0.lock().unwrap();
             refusals.iter().any(|(of, _, why)| *of == cause && why.contains(words))
@@ -174,7 +178,7 @@ impl System<'_> {
     /// The same, with another key.
     pub(super) fn raw_with(&self, key: &Bundle) -> Raw {
         let stream = TcpStream::connect(self.address).unwrap();
-        let socket = Socket::new(stream, Stop::default(), Duration::from_secs(30)).unwrap();
+        let socket = Socket::new(stream, Stop::default(), PATIENCE).unwrap();
         let connection = tls::connect(tls::client(key).unwrap()).unwrap();
         Raw { link: Link::client(socket, connection).unwrap(), reader: FrameReader::default() }
     }
