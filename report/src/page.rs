@@ -1,6 +1,6 @@
 //! The data of the HTML page, made of patterns and, one by one, their instances. There is an
 //! overview that is loaded at once, there are details of the patterns in pieces, and instances to
-//! step through. All pieces are JSON; `web/src/data` has the same shapes.
+//! step through. All pieces are JSON; `report/web/src/data` has the same shapes.
 //!
 //! A page on disk carries all of its data, with a few instances of each pattern. `sockcap view`
 //! hands out piece after piece and has every instance ([`Instances`]).

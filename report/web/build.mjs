@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
-const target = process.argv[2] ?? path.join(here, "../report/assets");
+const target = process.argv[2] ?? path.join(here, "../assets");
 
 await mkdir(target, { recursive: true });
 await build({

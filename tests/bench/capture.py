@@ -1,4 +1,4 @@
-"""What recording costs: the calls one by one (bench/calls.c), and servers under load.
+"""What recording costs: the calls one by one (tests/bench/calls.c), and servers under load.
 
 Called by scripts/bench, which builds the library and installs what is measured. Everything is compared within one
 run, in alternation, because times drift from hour to hour by more than what is to be measured.
@@ -35,7 +35,7 @@ def preloaded(data, library=LIBRARY):
 
 
 def calls(program, rounds, environment=None, prefix=()):
-    """For each call of bench/calls.c: p10 bare and hooked, mean bare and hooked, in ns."""
+    """For each call of tests/bench/calls.c: p10 bare and hooked, mean bare and hooked, in ns."""
     processor = max(os.sched_getaffinity(0))
     output = run([*prefix, program, str(rounds), str(processor)], env=environment)
     rows = (line.split("\t") for line in output.splitlines() if "\t" in line)

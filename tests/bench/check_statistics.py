@@ -1,6 +1,6 @@
 """Holds the statistics of `sockcap diff` against scipy on random samples.
 
-Called by scripts/check-statistics with the program that answers (compare/examples/statistics.rs). Tolerances, of the figure:
+Called by scripts/check-statistics with the program that answers (crates/compare/examples/statistics.rs). Tolerances, of the figure:
 1e-6 where both compute the same sum or function, 1e-9 where it is arithmetic; and 1e-14 of 1, as some p-values are what a
 probability lacks of 1. Random samples are of sizes and kinds that the program sees: with ties, of one size and of very different ones,
 from one distribution and from two.
@@ -14,7 +14,7 @@ import numpy
 from scipy import stats
 
 SAME_FUNCTION, ARITHMETIC, OF_ONE = 1e-6, 1e-9, 1e-14
-# Up to this product of sizes the p-value is exact (compare/src/tuning.rs, EXACT_SIZES), and up to this
+# Up to this product of sizes the p-value is exact (crates/compare/src/tuning.rs, EXACT_SIZES), and up to this
 # sum of counts (EXACT_COUNTS).
 EXACT_SIZES, EXACT_COUNTS = 10_000, 1_000
 

@@ -1,4 +1,4 @@
-"""What the library costs a process that makes children: bench/children.c, with and without it in turns.
+"""What the library costs a process that makes children: tests/bench/children.c, with and without it in turns.
 
 Called by scripts/bench, which builds the library.
 """

@@ -3,7 +3,7 @@ Figures 8 to 10 plot.
 
 Called by scripts/bench, which builds the programs and installs matplotlib. `sockcap synth operations` makes the run: as
 many operations, traces, executions and contexts as Table 1 has. `sockcap contexts` profiles it, alone and with random
-partial instrumentations. How times depend on context is chosen in synth/configs/operations.toml so that what comes out is
+partial instrumentations. How times depend on context is chosen in crates/synth/configs/operations.toml so that what comes out is
 near the paper's figures; the call graph and the classes of traces are ours.
 """
 

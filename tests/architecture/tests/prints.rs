@@ -64,7 +64,7 @@ fn is_shipped(file: &Path) -> bool {
         let stem = stem.to_string_lossy();
         stem == "tests" || stem.ends_with("_tests")
     });
-    let others = ["tests/", "bench/", "fuzz/", "demo/", "scripts/"];
+    let others = ["tests/", "tests/bench/", "tests/fuzz/", "tests/demo/", "scripts/"];
     name.contains("src/") && !is_test && !others.iter().any(|other| name.starts_with(other))
 }
 

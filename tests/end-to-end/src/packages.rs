@@ -39,7 +39,7 @@ pub fn node_modules_with(packages: &[&str]) -> PathBuf {
     folder.join("node_modules")
 }
 
-/// `web/`, with the packages that its lock file names.
+/// `report/web/`, with the packages that its lock file names.
 pub fn web() -> PathBuf {
     successful(&mut Command::new(repository().join("scripts/install-page-tools")));
     repository().join("web")

@@ -2,10 +2,10 @@
 //! themselves, as by its tests: with the library, this program's own reads would be interposed.
 #![no_main]
 
-#[path = "../../capture-shim/tests/it/heads.rs"]
+#[path = "../../../capture-shim/tests/it/heads.rs"]
 #[allow(dead_code, reason = "tests use more of it")]
 mod heads;
-#[path = "../../capture-shim/src/tuning.rs"]
+#[path = "../../../capture-shim/src/tuning.rs"]
 #[allow(dead_code, reason = "figures of the whole library")]
 mod tuning;
 

@@ -59,8 +59,8 @@ fn fuzz(bytes: &[u8]) {
 #[cfg(test)]
 fn samples() -> Vec<Vec<u8>> {
     let [all, batches] = [
-        include_str!("../../../reconcile/tests/strace/every_call.strace"),
-        include_str!("../../../reconcile/tests/strace/batches.strace"),
+        include_str!("../../../../reconcile/tests/strace/every_call.strace"),
+        include_str!("../../../../reconcile/tests/strace/batches.strace"),
     ];
     vec![all.into(), batches.into()]
 }

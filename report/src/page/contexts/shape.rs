@@ -1,4 +1,4 @@
-//! Shape: the contexts as JSON has them. `web/src/data/contexts.ts` has the same.
+//! Shape: the contexts as JSON has them. `report/web/src/data/contexts.ts` has the same.
 
 use contexts::equivalence::Level;
 use contexts::explain::without_reason;

@@ -7,7 +7,7 @@ import { duration, percent } from "../format";
 import { labelled, type Shape, steps, together } from "./two";
 import { both } from "./words";
 
-/** Buckets of a plot, as `compare/src/tuning.rs` has them. */
+/** Buckets of a plot, as `crates/compare/src/tuning.rs` has them. */
 const BUCKETS = 48;
 /** Labels of the axis are so far apart, in pixels. */
 const APART = 58;

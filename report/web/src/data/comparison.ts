@@ -1,5 +1,5 @@
 // The shapes of the data of a comparison, as `report/src/page/comparison.rs` and
-// `compare/src/output` write them, and where a page has it. Times are in nanoseconds; two values are
+// `crates/compare/src/output` write them, and where a page has it. Times are in nanoseconds; two values are
 // those before and after.
 
 import { piece } from "./embedded";

@@ -86,7 +86,7 @@ function steady(requests: number, seconds: number): string {
   return `${rows.join("\n")}\n`;
 }
 
-const PROGRAM = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../../tests/programs/spent.c");
+const PROGRAM = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../../../tests/programs/spent.c");
 
 /** Records a server whose requests each spend their time in one way, with its resources, into `costs`. Returns the kinds of its requests, each with its port. */
 function recorded(sockcap: string, directory: string): Record<string, string> {

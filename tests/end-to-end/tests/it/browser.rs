@@ -1,5 +1,5 @@
-//! The HTML page: that what is embedded is what its sources in `web/` build, and that it works in a
-//! real browser, from disk and from `sockcap view`. The tests themselves are in `web/test`; here
+//! The HTML page: that what is embedded is what its sources in `report/web/` build, and that it works in a
+//! real browser, from disk and from `sockcap view`. The tests themselves are in `report/web/test`; here
 //! they are run.
 
 use std::fs;
@@ -26,7 +26,7 @@ fn what_is_embedded_is_what_a_fresh_build_gives() {
             [fresh.path(), &kept].map(|directory| fs::read(directory.join(&name)).unwrap());
         assert!(
             fresh == kept,
-            "{name:?} in report/assets is not what web/ builds: run 'npm run build' there"
+            "{name:?} in report/assets is not what report/web/ builds: run 'npm run build' there"
         );
     }
 }

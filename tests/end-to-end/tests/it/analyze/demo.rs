@@ -2,7 +2,7 @@
 //! else.
 //!
 //! The demo is run as a user runs it, by its script, on real servers and on the workspace's example
-//! programs. What the trees must be is known: it is written in `demo/servers`.
+//! programs. What the trees must be is known: it is written in `tests/demo/servers`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

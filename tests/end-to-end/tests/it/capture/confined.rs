@@ -162,7 +162,7 @@ fn files(recording: &Recording) -> Vec<(String, u64)> {
 #[test]
 fn children_that_confine_themselves_and_use_no_socket_leave_nothing() {
     let recording = Recording::new();
-    let source = repository().join("bench/children.c");
+    let source = repository().join("tests/bench/children.c");
     let children = recording.file("children");
     successful(Command::new(program("cc")).args(["-O1", "-o"]).arg(&children).arg(source));
     let ways = [
@@ -210,7 +210,7 @@ fn calls_added(recording: &Recording, command: &[&str]) -> i64 {
 #[test]
 fn a_child_costs_few_system_calls() {
     let recording = Recording::new();
-    let source = repository().join("bench/children.c");
+    let source = repository().join("tests/bench/children.c");
     let children = recording.file("children");
     successful(Command::new(program("cc")).args(["-O1", "-o"]).arg(&children).arg(source));
     let children = children.to_str().unwrap();

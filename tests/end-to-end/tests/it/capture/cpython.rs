@@ -87,7 +87,7 @@ fn the_tests_of_socket_and_asyncio_come_out_the_same() {
 
 /// The names of `tests/programs/cpython_gate.txt`.
 fn gate() -> Vec<&'static str> {
-    let lines = include_str!("../../../programs/cpython_gate.txt").lines();
+    let lines = include_str!("../../../../programs/cpython_gate.txt").lines();
     lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
 }
 

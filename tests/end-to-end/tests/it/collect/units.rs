@@ -1,4 +1,4 @@
-//! The systemd units in `dist/`: systemd knows all that stands in them, and they give away as
+//! The systemd units in `scripts/packaging/`: systemd knows all that stands in them, and they give away as
 //! little as they can.
 
 use std::env;

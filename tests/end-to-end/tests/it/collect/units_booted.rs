@@ -1,4 +1,4 @@
-//! The units of `dist/` under a real systemd, which is process 1 of namespaces of its own with
+//! The units of `scripts/packaging/` under a real systemd, which is process 1 of namespaces of its own with
 //! nothing but these units: they start as they are, ship what is recorded, come again when they are
 //! killed, turn a revoked key away, and remove what was shipped.
 
@@ -201,7 +201,7 @@ fn the_units_run_under_a_real_systemd() {
     booted.gathers_all();
 
     // What the drop-in is for.
-    let drop_in = repository().join("dist/sockcap-ship.service.d/remove-shipped.conf");
+    let drop_in = repository().join("scripts/packaging/sockcap-ship.service.d/remove-shipped.conf");
     fs::copy(drop_in, booted.path("units/sockcap-ship.service.d/remove.conf")).unwrap();
     let before = booted.logs("sockcap");
     booted.run("systemctl daemon-reload && systemctl restart sockcap-ship");

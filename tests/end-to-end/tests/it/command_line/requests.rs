@@ -103,7 +103,7 @@ fn events_from_standard_input() {
         assert!(output.status.success(), "{output:?}");
         (serde_json::from_slice::<Value>(&output.stdout).unwrap(), text(&output.stderr))
     };
-    let perf = repository().join("importers/tests/perf/small.txt");
+    let perf = repository().join("crates/importers/tests/perf/small.txt");
     let switches = fs::read_to_string(&perf).unwrap().matches("sched:sched_switch: ").count();
     let (json, said) = printed(File::open(&perf).unwrap().into());
     assert_eq!((json["requests"].as_u64(), said.as_str()), (Some(switches as u64), ""));
