@@ -37,7 +37,7 @@ pub(crate) enum Error {
     #[error("{0}")]
     Usage(String),
     #[error(transparent)]
-    Export(#[from] exports::Error),
+    Export(#[from] exporters::Error),
     /// A file that is no table: a pipe that is closed there is an error.
     #[error(transparent)]
     File(PathError),
@@ -129,8 +129,8 @@ impl Error {
         if let Error::Output(error)
         | Error::Table(PathError::Io { source: error, .. })
         | Error::Export(
-            exports::Error::Output(error)
-            | exports::Error::Table(PathError::Io { source: error, .. }),
+            exporters::Error::Output(error)
+            | exporters::Error::Table(PathError::Io { source: error, .. }),
         ) = self
             && error.kind() == io::ErrorKind::BrokenPipe
         {

@@ -14,9 +14,9 @@ pub(crate) fn importers() -> Vec<&'static importers::Kind> {
 }
 
 /// The exporters, in the order of help.
-pub(crate) fn exporters() -> Vec<&'static exports::Kind> {
+pub(crate) fn exporters() -> Vec<&'static exporters::Kind> {
     [
-        exports::EXPORTERS,
+        exporters::EXPORTERS,
         #[cfg(test)]
         &[&crate::toys::exporter::KIND],
     ]

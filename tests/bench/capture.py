@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TARGET = os.environ.get("CARGO_TARGET_DIR", os.path.join(REPOSITORY, "target"))
 LIBRARY = os.path.join(TARGET, "release", "libsockcap.so")
 RESOURCES_LIBRARY = os.path.join(TARGET, "release", "libsockcap_resources.so")

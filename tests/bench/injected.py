@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SOURCE = os.path.join(REPOSITORY, "tests", "programs", "injected.c")
 # What docs/injection.md asks for, in ns.
 TARGETS = {

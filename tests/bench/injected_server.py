@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 
-REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SOURCE = os.path.join(REPOSITORY, "tests", "programs", "hello.go")
 # Between two runs, in seconds: with `chrt -r 1`, which keeps other work of the machine away, the
 # kernel stops what has run for 0.95 s of a second.

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TARGET = os.environ.get("CARGO_TARGET_DIR", os.path.join(REPOSITORY, "target"))
 SPANS = os.path.join(TARGET, "release", "examples", "spans")
 SERVICES, PODS, SPANS_OF_TRACE, SPANS_OF_LINE = 20, 4, 20, 400

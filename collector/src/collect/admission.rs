@@ -7,7 +7,7 @@ use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use plain_http::Waiting;
+use http_server::Waiting;
 
 use crate::tuning::{MAX_CONNECTIONS, MAX_UNKNOWN_CONNECTIONS, MAX_UNKNOWN_OF_NETWORK};
 

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::AtomicBool;
 
-use plain_http::{Answer, Request};
+use http_server::{Answer, Request};
 
 use super::Metrics;
 
@@ -14,7 +14,7 @@ pub const DEFAULT_ADDRESS: &str = "127.0.0.1:9713";
 /// Server that Prometheus asks.
 #[derive(Debug)]
 pub struct Server {
-    server: plain_http::Server,
+    server: http_server::Server,
     /// Names of this server besides its addresses.
     names: Vec<String>,
 }
@@ -26,7 +26,7 @@ impl Server {
     /// # Errors
     /// The address is none, is taken, or is not this machine's.
     pub fn bind(address: impl ToSocketAddrs) -> io::Result<Server> {
-        Ok(Server { server: plain_http::Server::bind(address)?, names: Vec::new() })
+        Ok(Server { server: http_server::Server::bind(address)?, names: Vec::new() })
     }
 
     /// This server, which is asked by these names as well. By default a request has to name this

@@ -10,7 +10,7 @@ use crate::network::Network;
 /// Guests that wait, with a maximum for each [`Network`] and one for all.
 ///
 /// ```
-/// use plain_http::Waiting;
+/// use http_server::Waiting;
 ///
 /// let mut waiting = Waiting::new(10, 2);
 /// let [silent, other] = [[192, 0, 2, 1], [192, 0, 2, 2]].map(std::net::IpAddr::from);

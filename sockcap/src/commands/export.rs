@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use analyze::naming::Aliases;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
-use exports::{Exporter, Kind, Needs, Output, Source, TraceCount};
+use exporters::{Exporter, Kind, Needs, Output, Source, TraceCount};
 use registry::Given;
 
 use crate::arguments::{Data, Inference, SourceChoice, flags};
@@ -132,7 +132,7 @@ impl Export {
         let flushed = writer.flush();
         drop(writer);
         let written = written.map_err(|error| match error {
-            exports::Error::Output(source) if source.kind() != io::ErrorKind::BrokenPipe => {
+            exporters::Error::Output(source) if source.kind() != io::ErrorKind::BrokenPipe => {
                 Error::file(&name, source)
             }
             error => error.into(),

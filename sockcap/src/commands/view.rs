@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use analyze::paths::{ChosenPatterns, PathFilter, PathPattern};
-use plain_http::{Answer, Request, Server};
+use http_server::{Answer, Request, Server};
 use report::page::{Instances, Order, Page};
 use report::{Html, Options, SortKey};
 

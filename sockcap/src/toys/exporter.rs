@@ -1,6 +1,6 @@
 //! An exporter that draws how many messages there are.
 
-use exports::{Error, Exporter, Kind, Needs, Output, Source, TraceCount};
+use exporters::{Error, Exporter, Kind, Needs, Output, Source, TraceCount};
 use message_trace::MessageTrace;
 use registry::{About, Choice, Flag, values};
 

@@ -1,11 +1,11 @@
 #![doc = include_str!("../README.md")]
 
-mod arrows;
-mod circles;
+mod dependencies;
+mod cycles;
 mod paths;
 mod reading;
 mod source;
 pub mod workspace;
 
-pub use arrows::Arrow;
+pub use dependencies::Dependency;
 pub use source::{Crate, Error, Module};

@@ -16,9 +16,9 @@ impl Crate {
         let root = ["lib.rs", "main.rs"].map(|name| src.join(name));
         let [library, program] = root;
         let file = if library.exists() { library } else { program };
-        let mut house = Crate::default();
-        house.module(Vec::new(), file, src.to_owned())?;
-        Ok(house)
+        let mut sources = Crate::default();
+        sources.module(Vec::new(), file, src.to_owned())?;
+        Ok(sources)
     }
 
     /// Reads the module `path`, which is in `file` and whose own modules are in `folder`.

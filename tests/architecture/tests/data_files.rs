@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use house::workspace;
+use architecture::workspace;
 
 /// Ways to open, make, change or look at a file by its name.
 const BY_NAME: &[&str] = &[

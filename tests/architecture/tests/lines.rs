@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use house::workspace;
+use architecture::workspace;
 
 /// Maximum number of characters of a line of prose.
 const COLUMNS: usize = 100;

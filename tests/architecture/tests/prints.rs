@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use house::workspace;
+use architecture::workspace;
 
 /// Ways to print.
 const PRINTING: &[&str] = &[
@@ -64,7 +64,7 @@ fn is_shipped(file: &Path) -> bool {
         let stem = stem.to_string_lossy();
         stem == "tests" || stem.ends_with("_tests")
     });
-    let others = ["tests/", "tests/bench/", "tests/fuzz/", "tests/demo/", "scripts/"];
+    let others = ["tests/", "scripts/"];
     name.contains("src/") && !is_test && !others.iter().any(|other| name.starts_with(other))
 }
 

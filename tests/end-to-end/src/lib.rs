@@ -25,7 +25,7 @@ use std::sync::OnceLock;
 
 /// The workspace.
 pub fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the workspace")
 }
 
 /// Directory of the profile in which the running test was built: `target/debug`, or

@@ -20,7 +20,7 @@ const PATCHED: [u32; 10] = [41, 42, 49, 50, 72, 131, 275, 288, 292, 438];
 const READY: u32 = 511;
 
 fn build(version: &str, options: &[&str], cgo: bool, program: &Path) {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let install = Path::new(root).join("scripts/install-go");
     let go = Command::new(&install).arg(version).output().unwrap();
     assert!(go.status.success(), "{install:?}: {}", String::from_utf8_lossy(&go.stderr));

@@ -236,7 +236,7 @@ fn what_makes_no_sense_is_told_by_tracelet_and_message() {
 
 #[test]
 fn the_configuration_of_the_documentation_is_one() {
-    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/synth.md");
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/synth.md");
     let document = std::fs::read_to_string(document).unwrap();
     let text = document.split("```toml").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let made = made(text).unwrap();

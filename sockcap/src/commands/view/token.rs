@@ -6,7 +6,7 @@ use std::fs::File;
 use std::hint::black_box;
 use std::io::{self, Read};
 
-use plain_http::Request;
+use http_server::Request;
 
 /// Bytes of a token: more than anybody can guess.
 const BYTES: usize = 24;

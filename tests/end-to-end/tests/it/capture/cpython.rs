@@ -16,7 +16,7 @@ type Outcomes = BTreeMap<String, String>;
 
 /// Runs `tests` by `command`, which is Python, for at most 20 minutes.
 fn outcomes(command: &mut Command, tests: &[&str]) -> Outcomes {
-    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/suite.py");
+    let suite = end_to_end::repository().join("tests/programs/suite.py");
     let output = command.arg(suite).args(tests).stdin(Stdio::null()).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -1,11 +1,11 @@
-//! The finder of circles by hand: small crates made for it.
+//! The finder of cycles by hand: small crates made for it.
 
 #![allow(clippy::unwrap_used, reason = "these are tests, and a helper of theirs")]
 
 use std::fs;
 use std::path::Path;
 
-use house::Crate;
+use architecture::Crate;
 
 /// Reads a crate of the files `(name, text)`.
 fn made(files: &[(&str, &str)]) -> Crate {
@@ -20,27 +20,27 @@ fn made(files: &[(&str, &str)]) -> Crate {
     Crate::read(&folder).unwrap()
 }
 
-fn arrows(house: &Crate) -> Vec<String> {
-    let arrows = house.arrows().into_iter();
-    arrows.map(|arrow| format!("{}->{}", arrow.from.join("::"), arrow.to.join("::"))).collect()
+fn dependencies(sources: &Crate) -> Vec<String> {
+    let dependencies = sources.dependencies().into_iter();
+    dependencies.map(|dependency| format!("{}->{}", dependency.from.join("::"), dependency.to.join("::"))).collect()
 }
 
 #[test]
 fn an_import_a_path_and_a_macro_are_uses() {
-    let house = made(&[
+    let sources = made(&[
         ("lib.rs", "mod a; mod b; mod c; mod d;"),
         ("a.rs", "use crate::b::B; pub struct A(B);"),
         ("b.rs", "pub struct B; pub fn f() -> crate::c::C { crate::c::C }"),
         ("c.rs", "pub struct C; pub fn g() { println!(\"{}\", crate::d::D) }"),
         ("d.rs", "pub const D: u8 = 0;"),
     ]);
-    assert_eq!(arrows(&house), ["a->b", "b->c", "c->d"]);
-    assert!(house.circles().is_empty());
+    assert_eq!(dependencies(&sources), ["a->b", "b->c", "c->d"]);
+    assert!(sources.cycles().is_empty());
 }
 
 #[test]
-fn an_arrow_goes_through_re_exports_to_the_definition() {
-    let house = made(&[
+fn a_dependency_goes_through_re_exports_to_the_definition() {
+    let sources = made(&[
         ("lib.rs", "mod room; mod user; pub use room::Inner;"),
         ("room.rs", "mod inner; pub use inner::*;"),
         ("room/inner.rs", "pub struct Inner;"),
@@ -49,33 +49,33 @@ fn an_arrow_goes_through_re_exports_to_the_definition() {
             "use crate::Inner; use crate::room; pub fn f(_: Inner) -> room::Inner { todo!() }",
         ),
     ]);
-    assert_eq!(arrows(&house), ["user->room::inner"]);
+    assert_eq!(dependencies(&sources), ["user->room::inner"]);
 }
 
 #[test]
-fn what_only_tests_use_is_no_arrow() {
-    let house = made(&[
+fn what_only_tests_use_is_no_dependency() {
+    let sources = made(&[
         ("lib.rs", "mod a; mod b;"),
         ("a.rs", "pub struct A; #[cfg(test)] mod tests { use crate::b::B; }"),
         ("b.rs", "use crate::a::A; pub struct B(A);"),
     ]);
-    assert_eq!(arrows(&house), ["b->a"]);
+    assert_eq!(dependencies(&sources), ["b->a"]);
 }
 
 #[test]
-fn a_file_and_what_is_in_its_folder_can_make_a_circle() {
-    let house = made(&[
+fn a_file_and_what_is_in_its_folder_can_make_a_cycle() {
+    let sources = made(&[
         ("lib.rs", "mod room;"),
         ("room.rs", "mod inner; pub struct Shared; pub fn f() { inner::g() }"),
         ("room/inner.rs", "use super::Shared; pub fn g() -> Shared { Shared }"),
     ]);
-    assert_eq!(house.circles().len(), 1);
-    assert!(house.circles_of_rooms().is_empty());
+    assert_eq!(sources.cycles().len(), 1);
+    assert!(sources.folder_cycles().is_empty());
 }
 
 #[test]
-fn folders_can_make_a_circle_though_no_files_do() {
-    let house = made(&[
+fn folders_can_make_a_cycle_though_no_files_do() {
+    let sources = made(&[
         ("lib.rs", "mod one; mod two;"),
         ("one.rs", "pub mod a; pub mod b;"),
         ("one/a.rs", "use crate::two::c::C; pub struct A(C);"),
@@ -84,6 +84,6 @@ fn folders_can_make_a_circle_though_no_files_do() {
         ("two/c.rs", "pub struct C;"),
         ("two/d.rs", "use crate::one::b::B; pub struct D(B);"),
     ]);
-    assert!(house.circles().is_empty());
-    assert_eq!(house.circles_of_rooms(), [vec![vec!["one".to_owned()], vec!["two".to_owned()]]]);
+    assert!(sources.cycles().is_empty());
+    assert_eq!(sources.folder_cycles(), [vec![vec!["one".to_owned()], vec!["two".to_owned()]]]);
 }

@@ -1,58 +1,58 @@
-//! Arrows point one way: among the modules of each crate, and among the crates.
+//! Dependencies point one way: among the modules of each crate, and among the crates.
 
-use house::{Crate, workspace};
+use architecture::{Crate, workspace};
 
-/// The crates by floors. A crate may need only crates of the floors below its own.
-const FLOORS: &[&[&str]] = &[
+/// The crates by layers. A crate may need only crates of the layers below its own.
+const LAYERS: &[&[&str]] = &[
     &["data-files"],
     &[
         "registry",
         "socket-log",
         "out-of-core",
-        "plain-http",
+        "http-server",
         "fourier",
         "patching",
         "snippets",
-        "house",
+        "architecture",
     ],
     &["capture-shim", "injector", "message-trace", "protocols"],
     &["clocks", "analyze", "demo", "events", "operations"],
     &["request-flow", "collector"],
     &["importers", "compare", "contexts", "workload", "synth", "test-support"],
-    &["reconcile", "exports"],
+    &["reconcile", "exporters"],
     &["report"],
     &["sockcap", "end-to-end"],
 ];
 
 #[test]
-fn no_crate_has_a_circle_of_modules() {
+fn no_crate_has_a_cycle_of_modules() {
     let mut wrong = Vec::new();
     for member in workspace::members().unwrap() {
-        let house = Crate::read(&member.folder.join("src")).unwrap();
-        let circles = [house.circles(), house.circles_of_rooms()].concat();
-        if !circles.is_empty() {
-            wrong.push(format!("{}: {circles:?}", member.name));
+        let sources = Crate::read(&member.folder.join("src")).unwrap();
+        let cycles = [sources.cycles(), sources.folder_cycles()].concat();
+        if !cycles.is_empty() {
+            wrong.push(format!("{}: {cycles:?}", member.name));
         }
     }
     assert!(
         wrong.is_empty(),
-        "circles; `cargo run -p house --example arrows -- -v CRATE/src` shows \
+        "cycles; `cargo run -p architecture --example dependencies -- -v CRATE/src` shows \
         what makes them:\n{}",
         wrong.join("\n")
     );
 }
 
 #[test]
-fn crates_need_only_crates_of_the_floors_below() {
-    let floor = |name: &str| FLOORS.iter().position(|floor| floor.contains(&name));
+fn crates_need_only_crates_of_the_layers_below() {
+    let layer = |name: &str| LAYERS.iter().position(|layer| layer.contains(&name));
     let mut wrong = Vec::new();
     for member in workspace::members().unwrap() {
-        let Some(own) = floor(&member.name) else {
-            wrong.push(format!("{} is on no floor", member.name));
+        let Some(own) = layer(&member.name) else {
+            wrong.push(format!("{} is in no layer", member.name));
             continue;
         };
         for need in &member.needs {
-            if floor(need).is_none_or(|of_need| of_need >= own) {
+            if layer(need).is_none_or(|of_need| of_need >= own) {
                 wrong.push(format!("{} needs {need}, which is not below it", member.name));
             }
         }

@@ -6,7 +6,7 @@ use crate::source::Crate;
 
 /// One module uses something that another defines.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Arrow {
+pub struct Dependency {
     /// Path of the module that uses.
     pub from: Vec<String>,
     /// Path of the module that is used.
@@ -19,19 +19,19 @@ pub struct Arrow {
 const RE_EXPORTS: usize = 16;
 
 impl Crate {
-    /// All arrows, one for each name that is used.
-    pub fn arrows(&self) -> Vec<Arrow> {
-        let mut arrows = BTreeSet::new();
+    /// All dependencies, one for each name that is used.
+    pub fn dependencies(&self) -> Vec<Dependency> {
+        let mut dependencies = BTreeSet::new();
         for (from, module) in &self.modules {
             for path in &module.used {
                 if let Some((to, name)) = self.definition(path, RE_EXPORTS)
                     && to != *from
                 {
-                    arrows.insert(Arrow { from: from.clone(), to, name });
+                    dependencies.insert(Dependency { from: from.clone(), to, name });
                 }
             }
         }
-        arrows.into_iter().collect()
+        dependencies.into_iter().collect()
     }
 
     /// The module that defines what `path` names, and the name there; none for a module itself and

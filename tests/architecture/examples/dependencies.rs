@@ -1,0 +1,48 @@
+//! Prints of each crate: its modules, dependencies between them, and cycles.
+//!
+//! `cargo run -p architecture --example dependencies -- analyze/src report/src`, with `-v` for what
+//! makes each cycle.
+
+use std::path::Path;
+
+fn main() -> Result<(), architecture::Error> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let verbose = arguments.iter().any(|argument| argument == "-v");
+    for src in arguments.iter().filter(|argument| *argument != "-v") {
+        let sources = architecture::Crate::read(Path::new(src))?;
+        let dependencies = sources.dependencies();
+        let mut pairs: Vec<_> = dependencies.iter().map(|dependency| (&dependency.from, &dependency.to)).collect();
+        pairs.dedup();
+        let (files, folders) = (sources.cycles(), sources.folder_cycles());
+        let sizes = |cycles: &[Vec<Vec<String>>]| {
+            cycles.iter().map(|cycle| cycle.len().to_string()).collect::<Vec<_>>().join(" ")
+        };
+        println!(
+            "{src}: {} modules, {} dependencies; cycles of files [{}], of folders [{}]",
+            sources.modules.len(),
+            pairs.len(),
+            sizes(&files),
+            sizes(&folders)
+        );
+        if verbose {
+            for cycle in folders.iter().chain(&files) {
+                println!("  cycle of {}:", cycle.len());
+                for dependency in &dependencies {
+                    let in_it =
+                        |path: &Vec<String>| cycle.iter().find(|folder| path.starts_with(folder));
+                    if let (Some(from), Some(to)) = (in_it(&dependency.from), in_it(&dependency.to))
+                        && from != to
+                    {
+                        println!(
+                            "    {} -> {} ({})",
+                            dependency.from.join("::"),
+                            dependency.to.join("::"),
+                            dependency.name
+                        );
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}

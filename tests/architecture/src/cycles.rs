@@ -1,0 +1,61 @@
+//! Cycles: each module of a cycle uses all others of it, directly or by way of others.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::source::Crate;
+
+/// A node of the graph of modules: its path from the crate's root.
+type Path = Vec<String>;
+
+impl Crate {
+    /// All cycles of files.
+    pub fn cycles(&self) -> Vec<Vec<Path>> {
+        let dependencies = self.dependencies().into_iter().map(|dependency| (dependency.from, dependency.to));
+        cycles(dependencies.collect())
+    }
+
+    /// Cycles of folders: in each folder, its modules with all that is inside them are taken as one
+    /// each. A folder's own file is not one of its modules.
+    pub fn folder_cycles(&self) -> Vec<Vec<Path>> {
+        let mut folders: BTreeSet<(Path, Path)> = BTreeSet::new();
+        for dependency in self.dependencies() {
+            let shared =
+                dependency.from.iter().zip(&dependency.to).take_while(|(one, two)| one == two).count();
+            if shared < dependency.from.len() && shared < dependency.to.len() {
+                folders.insert((dependency.from[..=shared].to_vec(), dependency.to[..=shared].to_vec()));
+            }
+        }
+        cycles(folders)
+    }
+}
+
+/// Groups of more than one node that reach each other.
+fn cycles(dependencies: BTreeSet<(Path, Path)>) -> Vec<Vec<Path>> {
+    let mut next: BTreeMap<&Path, Vec<&Path>> = BTreeMap::new();
+    for (from, to) in &dependencies {
+        next.entry(from).or_default().push(to);
+    }
+    let reached = |from: &Path| {
+        let mut seen: BTreeSet<Path> = BTreeSet::new();
+        let mut open = vec![from];
+        while let Some(node) = open.pop() {
+            for to in next.get(node).into_iter().flatten() {
+                if seen.insert((*to).clone()) {
+                    open.push(to);
+                }
+            }
+        }
+        seen
+    };
+    let nodes: BTreeSet<&Path> = dependencies.iter().flat_map(|(from, to)| [from, to]).collect();
+    let reached: BTreeMap<&Path, BTreeSet<Path>> =
+        nodes.iter().map(|node| (*node, reached(node))).collect();
+    let mut found: BTreeSet<Vec<Path>> = BTreeSet::new();
+    for (node, seen) in &reached {
+        if seen.contains(*node) {
+            let cycle = seen.iter().filter(|other| reached[other].contains(*node)).cloned();
+            found.insert(cycle.collect());
+        }
+    }
+    found.into_iter().collect()
+}

@@ -1,0 +1,93 @@
+//! Layers: the modules of `capture-shim` are in layers, and each uses only those below it and
+//! its own.
+
+#![allow(clippy::unwrap_used, reason = "these are tests, and a helper of theirs")]
+
+use std::path::Path;
+
+use architecture::{Crate, workspace};
+
+/// The layers of `capture-shim/src`, from the ground up. A layer is a file of that name and all in
+/// its folder.
+const LAYERS: &[&str] = &[
+    "tuning",
+    "c_library",
+    "platform",
+    "state",
+    "descriptors",
+    "log",
+    "flows",
+    "hooks",
+    "exports",
+];
+
+/// What is wrong with the layers of a crate: modules in none, and uses of a layer above.
+fn wrong(sources: &Crate, layers: &[&str]) -> Vec<String> {
+    let layer = |path: &[String]| {
+        let folder = path.first()?;
+        layers.iter().position(|layer| layer == folder)
+    };
+    let mut wrong = Vec::new();
+    // The root says which layers there are, and is in none.
+    for path in sources.modules.keys().filter(|path| !path.is_empty()) {
+        if layer(path).is_none() {
+            wrong.push(format!("{} is in no layer", path.join("::")));
+        }
+    }
+    for dependency in sources.dependencies() {
+        if let (Some(from), Some(to)) = (layer(&dependency.from), layer(&dependency.to))
+            && to > from
+        {
+            wrong.push(format!(
+                "{} uses {} of {}, a layer above",
+                dependency.from.join("::"),
+                dependency.name,
+                dependency.to.join("::")
+            ));
+        }
+    }
+    wrong
+}
+
+/// Reads a crate of the files `(name, text)`.
+fn made(name: &str, files: &[(&str, &str)]) -> Crate {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    for (name, text) in files {
+        let file = folder.join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    }
+    Crate::read(&folder).unwrap()
+}
+
+#[test]
+fn dependencies_among_the_layers_of_the_library_lead_down() {
+    let sources = Crate::read(&workspace::root().join("capture-shim/src")).unwrap();
+    let wrong = wrong(&sources, LAYERS);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_layer_is_there() {
+    let sources = Crate::read(&workspace::root().join("capture-shim/src")).unwrap();
+    for layer in LAYERS {
+        assert!(sources.modules.contains_key(&vec![(*layer).to_owned()]), "{layer}");
+    }
+}
+
+#[test]
+fn a_dependency_up_and_a_module_in_no_layer_are_found() {
+    let files = [
+        ("lib.rs", "mod ground; mod above; mod beside;"),
+        ("ground.rs", "mod inner; pub struct G;"),
+        ("ground/inner.rs", "use crate::above::f;"),
+        ("above.rs", "pub fn f() -> crate::ground::G { crate::ground::G }"),
+        ("beside.rs", ""),
+    ];
+    let sources = made("dependency-up", &files);
+    assert_eq!(
+        wrong(&sources, &["ground", "above"]),
+        ["beside is in no layer", "ground::inner uses f of above, a layer above"]
+    );
+}
