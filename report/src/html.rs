@@ -1,7 +1,7 @@
 //! The report as one HTML page. It has all of its data for those who keep or send it
 //! ([`Html::write`]), or none for `sockcap view`, which hands the data out in pieces
-//! ([`Html::frame`]). The program of the page is in `report/web/`. What that builds is in `report/assets`,
-//! so that nobody needs its tools to build sockcap.
+//! ([`Html::frame`]). The program of the page is in `report/web/`. What that builds is in
+//! `report/assets`, so that nobody needs its tools to build sockcap.
 
 mod clock_plot;
 mod clocks;

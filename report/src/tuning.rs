@@ -97,7 +97,8 @@ pub(crate) const SLICES_TOGETHER: [usize; 10] = [1, 2, 3, 4, 5, 6, 8, 10, 15, 20
 /// Number of paths that a slice shall have on average, of those that have any.
 pub(crate) const PATHS_PER_SLICE: f64 = 10.0;
 
-/// Minimum number of expected paths for a median. `report/web/src/time/series.ts` has the same number.
+/// Minimum number of expected paths for a median. `report/web/src/time/series.ts` has the same
+/// number.
 pub(crate) const MIN_PATHS_FOR_MEDIAN: f64 = 5.0;
 
 /// Minimum number of expected paths for a 99th percentile.

@@ -25,7 +25,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Log(#[from] socket_log::OpenError),
     #[error(transparent)]
-    Operations(#[from] operations::Error),
+    Operations(#[from] protocols::operations::Error),
     #[error(transparent)]
     Keys(#[from] collector::keys::Error),
     #[error("{}: there is a key already, and its host may be using it; nothing was made; --replace makes a new one in its place", .0.display())]

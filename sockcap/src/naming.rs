@@ -2,7 +2,7 @@
 
 use collector::writers;
 use message_trace::DataDir;
-use operations::{Replaced, replace_heads};
+use protocols::operations::{Replaced, replace_heads};
 use socket_log::Log;
 
 use crate::error::Error;

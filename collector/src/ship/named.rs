@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use operations::{replace, update};
+use protocols::operations::{replace, update};
 use socket_log::Log;
 
 use super::files::{self, Stamp};
@@ -33,7 +33,7 @@ impl Naming {
     /// fails is tried again when the log has changed: without operations a log is as good as one
     /// that was recorded without heads.
     pub(super) fn update(&mut self, directory: &DataPath, names: &[String]) {
-        for name in names.iter().filter(|name| !name.ends_with(operations::EXTENSION)) {
+        for name in names.iter().filter(|name| !name.ends_with(protocols::operations::EXTENSION)) {
             let path = directory.join(name);
             let now = Instant::now();
             let is_known = |done: &Done| match done.stamp {

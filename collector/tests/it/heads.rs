@@ -5,7 +5,7 @@ use std::fs;
 
 use collector::link::Stop;
 use collector::ship;
-use operations::OperationFile;
+use protocols::operations::OperationFile;
 use socket_log::encode::{Direction, Head, Origin};
 use socket_log::layout::{head, state};
 use socket_log::write::{LogWriter, TCP};

@@ -27,6 +27,7 @@ mod inject;
 mod maps;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod memory;
+pub mod patching;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod ptrace;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use patching::Unsuited;
+use crate::patching::Unsuited;
 
 use crate::blob::{Placed, Reason};
 
@@ -364,7 +364,7 @@ impl Error {
     /// what was to be put into it.
     pub(crate) fn of_preparation(reason: Reason) -> Result<Left, Error> {
         match reason.downcast_ref() {
-            Some(patching::Error::Unsuited(unsuited)) => Ok(Left::Unsuited(*unsuited)),
+            Some(crate::patching::Error::Unsuited(unsuited)) => Ok(Left::Unsuited(*unsuited)),
             _ => Err(Error::Prepare(reason)),
         }
     }

@@ -1,9 +1,9 @@
-//! Injections of one library into programs whose system calls the crate `patching` finds.
+//! Injections of one library into programs whose system calls the module `patching` finds.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use patching::{Entries, GoroutineFields, Kind, Survey, assemble};
+use crate::patching::{Entries, GoroutineFields, Kind, Survey, assemble};
 
 use crate::blob::{Argument, Blob, Injection, Patch, Patches, Placed, Prepare, Reason, Target};
 use crate::library::Library;
@@ -111,26 +111,24 @@ impl Prepare for Patcher {
         let before_goroutine = self.goroutines.map_or(before, |own| own.before);
         let ready = self.goroutines.map(|own| own.ready);
         let blob = self.blob(&survey)?;
-        let patches = move |placed: &Placed| {
-            let (before, after) = (placed.blob + before, placed.blob + after);
-            let entries = Entries {
-                before_c: before,
-                after_c: after,
-                before_go: before,
-                before_goroutine: placed.blob + before_goroutine,
-                after_go: after,
-                ready: ready.map(|ready| placed.blob + ready),
+        let patches =
+            move |placed: &Placed| {
+                let (before, after) = (placed.blob + before, placed.blob + after);
+                let entries = Entries {
+                    before_c: before,
+                    after_c: after,
+                    before_go: before,
+                    before_goroutine: placed.blob + before_goroutine,
+                    after_go: after,
+                    ready: ready.map(|ready| placed.blob + ready),
+                };
+                let made = assemble(&survey, placed.bias, placed.stubs, &entries)?;
+                let patches = made.patches.into_iter();
+                let patches = patches.map(|crate::patching::Patch { address, old, new, call }| {
+                    Patch { address, old, new, call }
+                });
+                Ok(Patches { stubs: made.stubs, patches: patches.collect() })
             };
-            let made = assemble(&survey, placed.bias, placed.stubs, &entries)?;
-            let patches = made.patches.into_iter();
-            let patches = patches.map(|patching::Patch { address, old, new, call }| Patch {
-                address,
-                old,
-                new,
-                call,
-            });
-            Ok(Patches { stubs: made.stubs, patches: patches.collect() })
-        };
         let assemble = Box::new(patches);
         Ok(Some(Injection { blob, argument: Argument::Stack, stubs_room, assemble }))
     }

@@ -10,7 +10,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use patching::{Head, Image, Survey, survey};
+use crate::patching::{Head, Image, Survey, survey};
 use twox_hash::XxHash3_128;
 
 use crate::blob::{Reason, Target};

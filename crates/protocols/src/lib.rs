@@ -24,6 +24,7 @@ mod mysql;
 mod names;
 mod opening;
 mod operation;
+pub mod operations;
 mod parser;
 mod piece;
 mod postgresql;

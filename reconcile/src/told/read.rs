@@ -2,8 +2,8 @@
 //! out of the heads in the log.
 
 use message_trace::{DataPath, PathError};
-use operations::{Entry, OperationFile, of_log};
 use out_of_core::{MemoryPool, Names, SpillableVec, workers};
+use protocols::operations::{Entry, OperationFile, of_log};
 use socket_log::Log;
 
 use crate::error::Error;
@@ -41,7 +41,7 @@ pub(crate) fn read(
 
 /// Whether a log has heads, or a file of operations beside it.
 fn has_operations(log: &LogFile) -> bool {
-    log.heads || log.path.with_extension(operations::EXTENSION).is_file()
+    log.heads || log.path.with_extension(protocols::operations::EXTENSION).is_file()
 }
 
 /// The operations of one log.
@@ -90,7 +90,7 @@ impl OfLog {
     }
 
     fn damaged(&mut self, log: &DataPath, what: String) {
-        let file = log.with_extension(operations::EXTENSION).display().to_string();
+        let file = log.with_extension(protocols::operations::EXTENSION).display().to_string();
         self.damage = Some(DamagedLog { file, places: 1, what: vec![what] });
     }
 

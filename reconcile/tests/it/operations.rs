@@ -2,8 +2,8 @@
 //! told of it.
 
 use message_trace::table::operations::OperationReader;
-use operations::Entry;
 use proptest::prelude::*;
+use protocols::operations::Entry;
 use protocols::{Operation, Place, Role};
 use socket_log::encode::Direction::{self, Receive, Send};
 use socket_log::encode::Head;
@@ -51,8 +51,11 @@ impl System {
         self.add("one", name, log);
         let entries: Vec<Entry> = told.iter().map(|told| entry(flow, told)).collect();
         if !entries.is_empty() {
-            operations::write(&socket_log::Log::open(self.path("one", name)).unwrap(), &entries)
-                .unwrap();
+            protocols::operations::write(
+                &socket_log::Log::open(self.path("one", name)).unwrap(),
+                &entries,
+            )
+            .unwrap();
         }
         self
     }
@@ -297,7 +300,7 @@ fn damage_is_counted_and_the_rest_is_used() {
     let system = System::new();
     system.telling("a", &client, &[(Send, 1_000, 0, "a"), (Send, 2_000, 0, "b")]);
     system.add("one", "b", &server);
-    let path = system.path("one", "a").with_extension(operations::EXTENSION);
+    let path = system.path("one", "a").with_extension(protocols::operations::EXTENSION);
     let bytes = std::fs::read(&path).unwrap();
     std::fs::write(&path, &bytes[..bytes.len() - 3]).unwrap();
     let outcome = system.reconcile();
@@ -335,7 +338,7 @@ fn heads_in_a_log_tell_it_and_so_does_the_file_that_replaces_them() {
     let names = ["0 GET /user/{}/cart", "0 DELETE /user/{}", "1 503!"];
     assert_eq!(system.operations(), names);
     // What is left when the heads are gone.
-    operations::replace(system.path("one", "a"), |_| false).unwrap();
+    protocols::operations::replace(system.path("one", "a"), |_| false).unwrap();
     let outcome = system.reconcile();
     assert_eq!(
         (outcome.lines(), system.operations()),

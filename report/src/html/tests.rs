@@ -1,5 +1,5 @@
-//! The frame of the page: self-contained, safe, and with all data in it. `report/web/test` tests in a
-//! browser how the page looks and what it does.
+//! The frame of the page: self-contained, safe, and with all data in it. `report/web/test` tests in
+//! a browser how the page looks and what it does.
 
 use super::*;
 use crate::page::PageBuilder;

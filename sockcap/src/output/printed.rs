@@ -1,8 +1,8 @@
 //! The one way in which anything is printed. What was recorded may have any bytes in it: a name
 //! with an escape sequence would command the terminal of whoever reads it, and one with a line
 //! break would forge a line. So text goes through [`Printed`], which shows what is not printable,
-//! and nothing else in this crate has standard output and standard error (`cargo test -p architecture`
-//! sees to it).
+//! and nothing else in this crate has standard output and standard error (`cargo test -p
+//! architecture` sees to it).
 
 use std::fmt;
 use std::io::{self, BufWriter, Write};

@@ -11,7 +11,8 @@ fn main() -> Result<(), architecture::Error> {
     for src in arguments.iter().filter(|argument| *argument != "-v") {
         let sources = architecture::Crate::read(Path::new(src))?;
         let dependencies = sources.dependencies();
-        let mut pairs: Vec<_> = dependencies.iter().map(|dependency| (&dependency.from, &dependency.to)).collect();
+        let mut pairs: Vec<_> =
+            dependencies.iter().map(|dependency| (&dependency.from, &dependency.to)).collect();
         pairs.dedup();
         let (files, folders) = (sources.cycles(), sources.folder_cycles());
         let sizes = |cycles: &[Vec<Vec<String>>]| {

@@ -10,7 +10,8 @@ type Path = Vec<String>;
 impl Crate {
     /// All cycles of files.
     pub fn cycles(&self) -> Vec<Vec<Path>> {
-        let dependencies = self.dependencies().into_iter().map(|dependency| (dependency.from, dependency.to));
+        let dependencies =
+            self.dependencies().into_iter().map(|dependency| (dependency.from, dependency.to));
         cycles(dependencies.collect())
     }
 
@@ -19,10 +20,17 @@ impl Crate {
     pub fn folder_cycles(&self) -> Vec<Vec<Path>> {
         let mut folders: BTreeSet<(Path, Path)> = BTreeSet::new();
         for dependency in self.dependencies() {
-            let shared =
-                dependency.from.iter().zip(&dependency.to).take_while(|(one, two)| one == two).count();
+            let shared = dependency
+                .from
+                .iter()
+                .zip(&dependency.to)
+                .take_while(|(one, two)| one == two)
+                .count();
             if shared < dependency.from.len() && shared < dependency.to.len() {
-                folders.insert((dependency.from[..=shared].to_vec(), dependency.to[..=shared].to_vec()));
+                folders.insert((
+                    dependency.from[..=shared].to_vec(),
+                    dependency.to[..=shared].to_vec(),
+                ));
             }
         }
         cycles(folders)

@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
-mod dependencies;
 mod cycles;
+mod dependencies;
 mod paths;
 mod reading;
 mod source;

@@ -22,7 +22,9 @@ fn made(files: &[(&str, &str)]) -> Crate {
 
 fn dependencies(sources: &Crate) -> Vec<String> {
     let dependencies = sources.dependencies().into_iter();
-    dependencies.map(|dependency| format!("{}->{}", dependency.from.join("::"), dependency.to.join("::"))).collect()
+    dependencies
+        .map(|dependency| format!("{}->{}", dependency.from.join("::"), dependency.to.join("::")))
+        .collect()
 }
 
 #[test]

@@ -10,6 +10,6 @@ static LOGS: LazyLock<std::path::PathBuf> = LazyLock::new(|| {
 });
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    operations::fuzz::log(bytes, &LOGS);
-    operations::fuzz::file(bytes);
+    protocols::operations::fuzz::log(bytes, &LOGS);
+    protocols::operations::fuzz::file(bytes);
 });

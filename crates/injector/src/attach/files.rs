@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use patching::{Unsuited, unsuited_by_library, unsuited_by_texts};
+use crate::patching::{Unsuited, unsuited_by_library, unsuited_by_texts};
 
 use crate::blob::Target;
 use crate::facts::{self, HEADER_BYTES, Headers, Told};

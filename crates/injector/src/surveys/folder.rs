@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use patching::Survey;
+use crate::patching::Survey;
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags};
 use twox_hash::XxHash3_128;
 
@@ -125,7 +125,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::time::{Duration, SystemTime};
 
-    use patching::{Image, survey};
+    use crate::patching::{Image, survey};
 
     use super::*;
 

@@ -1,7 +1,12 @@
 //! Injections into real programs.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod announced;
 mod attached;
@@ -13,4 +18,5 @@ mod libraries;
 mod made;
 mod own_child;
 mod patched;
+mod patching;
 mod refused;

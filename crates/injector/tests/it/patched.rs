@@ -1,4 +1,4 @@
-//! Whole injections: a library that counts, in programs whose places the crate `patching` finds.
+//! Whole injections: a library that counts, in programs whose places the module `patching` finds.
 
 use std::fs;
 use std::io::{Read, Write};

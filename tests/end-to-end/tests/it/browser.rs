@@ -1,6 +1,6 @@
-//! The HTML page: that what is embedded is what its sources in `report/web/` build, and that it works in a
-//! real browser, from disk and from `sockcap view`. The tests themselves are in `report/web/test`; here
-//! they are run.
+//! The HTML page: that what is embedded is what its sources in `report/web/` build, and that it
+//! works in a real browser, from disk and from `sockcap view`. The tests themselves are in
+//! `report/web/test`; here they are run.
 
 use std::fs;
 use std::process::Command;

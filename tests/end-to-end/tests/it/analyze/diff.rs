@@ -1,7 +1,8 @@
 //! What was changed of the demo's system is what `sockcap diff` names first, and of what was not
 //! changed it says nothing.
 //!
-//! The demo is run as a user runs it, by its script. What is changed is written in `tests/demo/servers`.
+//! The demo is run as a user runs it, by its script. What is changed is written in
+//! `tests/demo/servers`.
 
 use std::env;
 use std::fs;

@@ -12,7 +12,7 @@ use end_to_end::capture::{
     Recorded, Recording, library, program, python, resources_library, successful,
 };
 use end_to_end::oracle::free_port;
-use operations::{Told, of_log};
+use protocols::operations::{Told, of_log};
 use socket_log::Record;
 use socket_log::encode::Direction::{self, Receive, Send};
 use socket_log::layout::head;
@@ -46,7 +46,9 @@ fn is_at_calls(log: &Recorded) -> bool {
             _ => None,
         })
         .collect();
-    let of = |entry: &operations::Entry| (entry.operation.place.ticks, entry.flow, entry.direction);
+    let of = |entry: &protocols::operations::Entry| {
+        (entry.operation.place.ticks, entry.flow, entry.direction)
+    };
     of_log(&log.log).entries.iter().all(|entry| calls.contains(&of(entry)))
 }
 
@@ -272,7 +274,7 @@ fn postgres_and_psql() {
     // Literals are blank before there are names in the place of heads, and then.
     assert!(!holds_secrets(&recording));
     for log in &logs {
-        operations::replace(log.log.path(), |_| false).unwrap();
+        protocols::operations::replace(log.log.path(), |_| false).unwrap();
     }
     assert!(!holds_secrets(&recording));
 }

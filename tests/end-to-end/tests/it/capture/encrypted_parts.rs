@@ -2,7 +2,7 @@
 //! name, where its first part is.
 
 use end_to_end::capture::{Recorded, Recording, python, successful};
-use operations::of_log;
+use protocols::operations::of_log;
 use socket_log::Record;
 use socket_log::encode::Direction::{self, Receive, Send};
 use socket_log::layout::head;
@@ -56,7 +56,7 @@ fn latest_sends(log: &Recorded, name: &str) -> [u64; 4] {
 }
 
 /// What an operation is called, with its status.
-fn of(told: &operations::Entry) -> String {
+fn of(told: &protocols::operations::Entry) -> String {
     format!("{}{}", told.operation.name, told.operation.status)
 }
 

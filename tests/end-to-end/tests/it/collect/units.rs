@@ -1,5 +1,5 @@
-//! The systemd units in `scripts/packaging/`: systemd knows all that stands in them, and they give away as
-//! little as they can.
+//! The systemd units in `scripts/packaging/`: systemd knows all that stands in them, and they give
+//! away as little as they can.
 
 use std::env;
 use std::fs;

@@ -1,6 +1,6 @@
-//! The units of `scripts/packaging/` under a real systemd, which is process 1 of namespaces of its own with
-//! nothing but these units: they start as they are, ship what is recorded, come again when they are
-//! killed, turn a revoked key away, and remove what was shipped.
+//! The units of `scripts/packaging/` under a real systemd, which is process 1 of namespaces of its
+//! own with nothing but these units: they start as they are, ship what is recorded, come again when
+//! they are killed, turn a revoked key away, and remove what was shipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};

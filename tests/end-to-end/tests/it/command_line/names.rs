@@ -7,7 +7,7 @@ use std::process::Command;
 
 use end_to_end::capture::{program, python, successful};
 use end_to_end::sockcap;
-use operations::OperationFile;
+use protocols::operations::OperationFile;
 
 /// A server and its client in one process, which asks for two pages. What is secret is in the
 /// address, in headers and in both bodies; none of it is an argument of the program.
@@ -57,7 +57,7 @@ fn a_recording_with_protocols_ends_with_names_alone() {
             let is_there = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
             assert!(!is_there, "{secret} is in {}", path.display());
         }
-        if path.extension().is_some_and(|extension| extension == operations::EXTENSION) {
+        if path.extension().is_some_and(|extension| extension == protocols::operations::EXTENSION) {
             let file = OperationFile::open(&path).unwrap();
             let unread = file.for_each(|entry| {
                 let of = entry.operation;

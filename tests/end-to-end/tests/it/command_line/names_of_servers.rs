@@ -10,7 +10,7 @@ use std::process::Command;
 use end_to_end::capture::{program, successful};
 use end_to_end::oracle::free_port;
 use end_to_end::sockcap;
-use operations::OperationFile;
+use protocols::operations::OperationFile;
 
 /// All files below a directory.
 fn files(directory: &Path) -> Vec<PathBuf> {
@@ -45,7 +45,7 @@ fn told(script: &str, says: &str, secrets: &[&str]) -> BTreeSet<(String, String)
             let is_there = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
             assert!(!is_there, "{secret} is in {}", path.display());
         }
-        if path.extension().is_some_and(|extension| extension == operations::EXTENSION) {
+        if path.extension().is_some_and(|extension| extension == protocols::operations::EXTENSION) {
             let file = OperationFile::open(&path).unwrap();
             let unread = file.for_each(|entry| {
                 let of = entry.operation;

@@ -50,7 +50,8 @@ fn a_page_on_a_full_disk_is_an_error_and_the_former_one_stays() {
         assert!(!output.status.success(), "{arguments:?}: {output:?}");
         assert_eq!(fs::read_to_string(&result).unwrap(), "former", "{arguments:?}");
         // Its room is free at once, although a process that another test is starting may still have
-        // the descriptor: otherwise the next filler ends early, and there is room when that is gone.
+        // the descriptor: otherwise the next filler ends early, and there is room when that is
+        // gone.
         filler.set_len(0).unwrap();
         fs::remove_file(disk.0.join("filler")).unwrap();
     }

@@ -1,0 +1,27 @@
+//! Prints the sites of a program: `cargo run -p injector --example sites -- PROGRAM [-v]`.
+
+use std::collections::BTreeMap;
+
+use injector::patching::{Image, Kind, Reason, survey};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let path = arguments.next().ok_or("usage: sites PROGRAM [-v]")?;
+    let is_wordy = arguments.next().is_some();
+    let file = std::fs::read(path)?;
+    let begin = std::time::Instant::now();
+    let image = Image::parse(&file)?;
+    let parsed = begin.elapsed();
+    let survey = survey(&image)?;
+    let whole = begin.elapsed();
+    let mut kinds = BTreeMap::new();
+    for site in &survey.sites {
+        *kinds.entry(format!("{:?}", site.kind)).or_insert(0) += 1;
+        if is_wordy && site.kind != Kind::Left(Reason::Unwanted) {
+            println!("{:#x} {:?} {:?} {:?}", site.address, site.kind, site.runtime, site.numbers);
+        }
+    }
+    println!("{:?} {:?} {kinds:?}", survey.load, survey.go_version);
+    println!("parsed in {parsed:?}, surveyed in {whole:?}");
+    Ok(())
+}

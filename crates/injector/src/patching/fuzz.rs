@@ -1,0 +1,220 @@
+//! Any bytes as an image, for fuzzing and property tests. It panics where the crate breaks its
+//! word: patches are apart, replace what they say, leave each system call that stays, and lead to
+//! the same instructions. So do bytes as a survey that was kept.
+
+use iced_x86::{Code, Decoder, DecoderOptions, Instruction, OpKind, Register};
+
+use crate::patching::image::Image;
+use crate::patching::kind::Kind;
+use crate::patching::numbers::Numbers;
+use crate::patching::plan::{Site, Survey, survey};
+use crate::patching::stubs::{Entries, Patches, assemble};
+use crate::patching::tuning::{HEADER_BYTES, JUMP_BYTES};
+use crate::patching::windows::Window;
+
+const ENTRIES: Entries = Entries {
+    before_c: 1,
+    after_c: 2,
+    before_go: 3,
+    before_goroutine: 5,
+    after_go: 4,
+    ready: Some(6),
+};
+
+/// Bytes of the look at a variable number.
+const FILTER_BYTES: u64 = 27;
+
+/// Patches `file`, if that is a program.
+pub fn fuzz(file: &[u8]) {
+    let Ok(image) = Image::parse(file) else { return };
+    let Ok(survey) = survey(&image) else { return };
+    assert!(survey.sites.is_sorted_by_key(|site| site.address), "sites are in order");
+    let at = survey.span.end.saturating_add(1 << 20) & !0xfff;
+    for bias in [0, 0x5555_0000_0000] {
+        let stubs_at = at.wrapping_add(bias);
+        let Ok(patches) = assemble(&survey, bias, stubs_at, &ENTRIES) else { continue };
+        assert!(patches.stubs.len() <= survey.stub_bytes(), "stubs are larger than was said");
+        check(&image, &survey.sites, &patches, bias, stubs_at);
+    }
+}
+
+/// Reads bytes as a survey that was kept, and as the content of one. What is read can be patched
+/// with, and is written alike.
+pub fn fuzz_kept(bytes: &[u8]) {
+    kept(bytes);
+    kept(&crate::patching::kept::framed(bytes));
+}
+
+fn kept(bytes: &[u8]) {
+    let key = b"a key";
+    let Some(survey) = Survey::from_bytes(bytes, key) else { return };
+    let again = survey.to_bytes(key).ok().and_then(|bytes| Survey::from_bytes(&bytes, key));
+    assert_eq!(again.as_ref(), Some(&survey));
+    for bias in [0, 0x5555_0000_0000] {
+        // An instruction that cannot be moved is an error.
+        let _ = assemble(&survey, bias, survey.span.end.wrapping_add(bias) & !0xfff, &ENTRIES);
+    }
+}
+
+fn check(image: &Image<'_>, sites: &[Site], patches: &Patches, bias: u64, stubs_at: u64) {
+    let bytes = |address: u64, count: usize| {
+        let mut code = image.code();
+        code.find_map(|segment| segment.from(address)?.get(..count))
+    };
+    let mut end = 0;
+    for patch in &patches.patches {
+        assert!(patch.address >= end, "{patch:?} touches another");
+        assert_eq!((patch.old.len(), patch.new.len()), (JUMP_BYTES, JUMP_BYTES));
+        end = patch.address.wrapping_add(JUMP_BYTES as u64);
+        let linked = patch.address.wrapping_sub(bias);
+        assert!(
+            image
+                .code()
+                .any(|segment| segment.from(linked).is_some_and(|of| of.starts_with(&patch.old)))
+        );
+        let of = sites.iter().find(|site| site.address.wrapping_add(bias) == patch.call);
+        let windows = of.map(|site| [site.before.as_ref(), site.after.as_ref()]);
+        let is_of_it = windows.is_some_and(|windows| {
+            windows.into_iter().flatten().any(|window| window.address == linked)
+        });
+        assert!(is_of_it || patch.call == patch.address, "{patch:?} is for another call");
+        let moved = sites.iter().filter(|site| site.kind != Kind::Over);
+        for site in moved.filter(|site| site.numbers.can_be_wanted()) {
+            let apart = site.address + 2 <= linked || site.address >= linked + JUMP_BYTES as u64;
+            assert!(apart, "{patch:?} is over {site:?}");
+        }
+    }
+    let check = Stubs { patches, bias, stubs_at };
+    for site in sites {
+        let patched = !matches!(site.kind, Kind::Left(_));
+        assert_eq!(site.before.is_some(), patched, "{site:?}");
+        for window in site.before.iter().chain(&site.after) {
+            assert_eq!(bytes(window.address, window.displaced.len()), Some(&*window.displaced));
+        }
+        let filter = if site.numbers == Numbers::Variable { FILTER_BYTES } else { 0 };
+        let (Some(before), after) = (&site.before, &site.after) else { continue };
+        if site.kind == Kind::Over {
+            let last = check.follow(before, check.jump(before.address));
+            let last = check.hook(check.hook(last + filter) + 2);
+            if let Some(after) = after {
+                check.follow(after, last);
+            }
+            continue;
+        }
+        // Of a window that two share, the hook behind the first comes first.
+        let is_shared = sites
+            .iter()
+            .any(|other| other.address != site.address && other.after.as_ref() == Some(before));
+        let begin = check.jump(before.address);
+        let begin = if is_shared { check.hook(begin) } else { begin };
+        let last = check.follow(before, begin);
+        check.hook(last + filter);
+        if let Some(after) = after {
+            assert_eq!(after.address, site.address + 2);
+            check.follow(after, check.hook(check.jump(after.address)));
+        }
+    }
+}
+
+struct Stubs<'a> {
+    patches: &'a Patches,
+    bias: u64,
+    stubs_at: u64,
+}
+
+impl Stubs<'_> {
+    /// Where the jump at a place of the program leads.
+    fn jump(&self, linked: u64) -> u64 {
+        let address = linked.wrapping_add(self.bias);
+        let patch = self.patches.patches.iter().find(|patch| patch.address == address);
+        let patch = patch.unwrap_or_else(|| unreachable!("no jump at {linked:#x}"));
+        let mut decoder = Decoder::with_ip(64, &patch.new, address, DecoderOptions::NONE);
+        let jump = decoder.decode();
+        assert_eq!(jump.code(), Code::Jmp_rel32_64);
+        assert!(jump.near_branch_target() - self.stubs_at >= HEADER_BYTES as u64);
+        jump.near_branch_target()
+    }
+
+    /// Address behind the hook at `at`, which says where to go on, and jumps to an entry: directly
+    /// where that is near, and nowhere else.
+    fn hook(&self, at: u64) -> u64 {
+        let mut there = self.decoder(at);
+        let (lea, jump) = (there.decode(), there.decode());
+        assert_eq!((lea.code(), lea.op0_register()), (Code::Lea_r64_m, Register::RCX), "{at:#x}");
+        assert_eq!(lea.ip_rel_memory_address(), there.ip(), "where it goes on");
+        let entries = [1, 2, 3, 4, 5];
+        if jump.code() == Code::Jmp_rel32_64 {
+            assert!(entries.contains(&jump.near_branch_target()));
+        } else {
+            assert!(jump.code() == Code::Jmp_rm64 && there.ip() > 1 << 31, "{at:#x}");
+            let place = (jump.ip_rel_memory_address() - self.stubs_at) as usize;
+            assert!(place < HEADER_BYTES);
+            let entry = self.patches.stubs.get(place..).and_then(|bytes| bytes.first_chunk());
+            assert!(entry.is_some_and(|entry| entries.contains(&u64::from_le_bytes(*entry))));
+        }
+        there.ip()
+    }
+
+    fn decoder(&self, at: u64) -> Decoder<'_> {
+        let skipped = (at - self.stubs_at) as usize;
+        let bytes = self.patches.stubs.get(skipped..).unwrap_or_default();
+        Decoder::with_ip(64, bytes, at, DecoderOptions::NONE)
+    }
+
+    /// Compares the instructions of a window with those of its stub. Returns the address behind
+    /// these.
+    fn follow(&self, window: &Window, at: u64) -> u64 {
+        let own = window.address.wrapping_add(self.bias);
+        let mut there = self.decoder(at);
+        for instruction in Decoder::with_ip(64, &window.displaced, own, DecoderOptions::NONE) {
+            let mut moved = there.decode();
+            if [Code::Call_rel32_64, Code::Call_rm64].contains(&instruction.code()) {
+                assert_eq!(moved.code(), Code::Push_rm64);
+                let word = (moved.ip_rel_memory_address() - self.stubs_at) as usize;
+                let word = self.patches.stubs.get(word..).and_then(|of| of.first_chunk());
+                let pushed = word.map(|word| u64::from_le_bytes(*word));
+                assert_eq!(pushed, Some(instruction.next_ip()), "what is returned to");
+                moved = there.decode();
+                assert!(
+                    [Code::Jmp_rel32_64, Code::Jmp_rel8_64, Code::Jmp_rm64].contains(&moved.code())
+                );
+                moved.set_code(instruction.code());
+            }
+            assert!(is_same(&instruction, &moved), "{instruction:?} became {moved:?}");
+        }
+        there.ip()
+    }
+}
+
+fn is_near_branch(instruction: &Instruction) -> bool {
+    instruction.op0_kind() == OpKind::NearBranch64
+}
+
+/// Whether two instructions at different places do the same.
+fn is_same(one: &Instruction, other: &Instruction) -> bool {
+    if one.mnemonic() != other.mnemonic() || one.op_count() != other.op_count() {
+        return false;
+    }
+    if is_near_branch(one) {
+        let (target, there) = (one.near_branch_target(), other.near_branch_target());
+        // What jumps to itself does so anywhere.
+        let is_loop = target == one.ip() && there == other.ip();
+        return is_near_branch(other) && (target == there || is_loop);
+    }
+    let of_memory = |of: &Instruction| {
+        let displacement = of.memory_displacement64();
+        (
+            of.memory_base(),
+            of.memory_index(),
+            of.memory_index_scale(),
+            displacement,
+            of.segment_prefix(),
+        )
+    };
+    // An immediate is read whatever its size is: it may be written shorter.
+    of_memory(one) == of_memory(other)
+        && (0..one.op_count()).all(|at| {
+            (one.op_register(at), one.try_immediate(at).ok())
+                == (other.op_register(at), other.try_immediate(at).ok())
+        })
+}

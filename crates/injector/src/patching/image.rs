@@ -1,0 +1,199 @@
+//! An ELF file for x86-64 as far as patching needs it: what is loaded where, whether a preloaded
+//! library gets in, and what the file says of itself.
+//!
+//! No byte is believed: places outside the file, segments that overlap, and lengths that are wrong
+//! read as nothing.
+
+mod frames;
+mod go;
+mod head;
+mod segment;
+
+use std::ops::Range;
+
+use object::Endianness;
+use object::elf::{self, FileHeader64};
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
+use serde::{Deserialize, Serialize};
+
+pub use head::Head;
+pub(crate) use segment::Segment;
+
+use crate::patching::error::Error;
+
+/// Addresses of programs end here. What a file has beyond it cannot be loaded.
+const END: u64 = 1 << 47;
+
+/// How an image is loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Load {
+    /// It names an interpreter, and so will load a preloaded library. A Go program of this kind
+    /// still makes its own system calls past libc.
+    Interpreted,
+    /// Nothing is loaded but the image itself.
+    Alone,
+}
+
+/// An ELF file that was looked at, with the bytes lent.
+#[derive(Clone, Debug)]
+pub struct Image<'a> {
+    pub(crate) segments: Vec<Segment<'a>>,
+    /// Beginnings and ends of functions as the file knows them, in order.
+    pub(crate) functions: Vec<Range<u64>>,
+    /// The functions that records for unwinding know, in order.
+    unwound: Vec<Range<u64>>,
+    span: Range<u64>,
+    load: Load,
+    is_fixed: bool,
+    entry: u64,
+    build_id: Option<&'a [u8]>,
+    go_version: Option<String>,
+}
+
+impl<'a> Image<'a> {
+    /// Looks at the bytes of a whole file.
+    ///
+    /// # Errors
+    ///
+    /// It is no ELF file, or none for x86-64.
+    pub fn parse(file: &'a [u8]) -> Result<Self, Error> {
+        let wrong = |error: object::Error| Error::NotElf(error.to_string());
+        let header = FileHeader64::<Endianness>::parse(file).map_err(wrong)?;
+        let endian = header.endian().map_err(wrong)?;
+        let kind = header.e_type(endian);
+        if header.e_machine(endian) != elf::EM_X86_64
+            || !header.is_little_endian()
+            || ![elf::ET_EXEC, elf::ET_DYN].contains(&kind)
+        {
+            return Err(Error::Machine);
+        }
+        let headers = header.program_headers(endian, file).map_err(wrong)?;
+        let (mut segments, mut begin, mut end) = (Vec::new(), u64::MAX, 0);
+        let (mut load, mut frames_header) = (Load::Alone, None);
+        for segment in headers {
+            let address = segment.p_vaddr(endian);
+            match segment.p_type(endian) {
+                elf::PT_LOAD => {
+                    let bytes = segment.data(endian, file).unwrap_or_default();
+                    let length = segment.p_memsz(endian).max(bytes.len() as u64);
+                    let Some(last) = address.checked_add(length).filter(|end| *end <= END) else {
+                        continue;
+                    };
+                    begin = begin.min(address);
+                    end = end.max(last);
+                    let is_code = segment.p_flags(endian).contains(elf::PF_X);
+                    segments.push(Segment { address, bytes, is_code });
+                }
+                elf::PT_INTERP => load = Load::Interpreted,
+                elf::PT_GNU_EH_FRAME => {
+                    frames_header = segment.data(endian, file).ok().map(|bytes| Segment {
+                        address,
+                        bytes,
+                        is_code: false,
+                    });
+                }
+                _ => {}
+            }
+        }
+        let sections = header.sections(endian, file).unwrap_or_default();
+        let section = |name: &[u8]| {
+            let (_, section) = sections.section_by_name(endian, name)?;
+            let bytes = section.data(endian, file).ok()?;
+            Some(Segment { address: section.sh_addr(endian), bytes, is_code: false })
+        };
+        let mut unwound = frames::functions(&segments, frames_header, section(b".eh_frame"));
+        unwound.sort_unstable_by_key(|function| (function.start, function.end));
+        let mut functions = unwound.clone();
+        if let Ok(symbols) = sections.symbols(endian, file, elf::SHT_SYMTAB) {
+            for symbol in symbols.iter().filter(|symbol| symbol.st_type() == elf::STT_FUNC) {
+                let begin = symbol.st_value(endian);
+                let end = begin.saturating_add(symbol.st_size(endian));
+                if begin != 0 {
+                    functions.push(begin..end);
+                }
+            }
+        }
+        functions.sort_unstable_by_key(|function| (function.start, function.end));
+        functions.dedup();
+        let build_id = headers.iter().find_map(|segment| build_id(segment, endian, file));
+        let go_version = go::version(section(b".go.buildinfo"), &segments);
+        Ok(Self {
+            segments,
+            functions,
+            unwound,
+            span: begin.min(end)..end,
+            load,
+            is_fixed: kind == elf::ET_EXEC,
+            entry: header.e_entry(endian),
+            build_id,
+            go_version,
+        })
+    }
+
+    /// Addresses from the first loaded byte to behind the last, as linked.
+    #[must_use]
+    pub fn span(&self) -> Range<u64> {
+        self.span.clone()
+    }
+
+    /// Whether a preloaded library gets in.
+    #[must_use]
+    pub fn load(&self) -> Load {
+        self.load
+    }
+
+    /// Whether it is loaded at the addresses that it was linked for (`ET_EXEC`).
+    #[must_use]
+    pub fn is_fixed(&self) -> bool {
+        self.is_fixed
+    }
+
+    /// Address of the first instruction, as linked.
+    #[must_use]
+    pub fn entry(&self) -> u64 {
+        self.entry
+    }
+
+    /// What the linker (of Go, too) knows the file by; the key for whatever is remembered of it.
+    #[must_use]
+    pub fn build_id(&self) -> Option<&'a [u8]> {
+        self.build_id
+    }
+
+    /// The version of Go that it was built by (`go1.27.3`), if it was. It is there in stripped
+    /// files, too.
+    #[must_use]
+    pub fn go_version(&self) -> Option<&str> {
+        self.go_version.as_deref()
+    }
+
+    /// Whether records for unwinding know the function of an address.
+    pub(crate) fn is_unwound(&self, address: u64) -> bool {
+        let behind = self.unwound.partition_point(|function| function.start <= address);
+        behind
+            .checked_sub(1)
+            .and_then(|last| self.unwound.get(last))
+            .is_some_and(|of| of.contains(&address))
+    }
+
+    /// The loaded code.
+    pub(crate) fn code(&self) -> impl Iterator<Item = Segment<'a>> + '_ {
+        self.segments.iter().copied().filter(|segment| segment.is_code)
+    }
+}
+
+fn build_id<'a>(
+    segment: &elf::ProgramHeader64<Endianness>,
+    endian: Endianness,
+    file: &'a [u8],
+) -> Option<&'a [u8]> {
+    let mut notes = segment.notes(endian, file).ok()??;
+    while let Ok(Some(note)) = notes.next() {
+        let of_gnu = note.name() == b"GNU" && note.n_type(endian) == elf::NT_GNU_BUILD_ID;
+        let of_go = note.name() == b"Go" && note.n_type(endian) == elf::NoteType(4);
+        if of_gnu || of_go {
+            return Some(note.desc());
+        }
+    }
+    None
+}

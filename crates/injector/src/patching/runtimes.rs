@@ -1,0 +1,195 @@
+//! Programs that a library must not be put into, as they would not go on as without it: what they
+//! do with stacks or registers of their threads does not bear it.
+//!
+//! They are known by texts that any build of the runtime in question has, stripped or not, and
+//! each by more than one, as a program that tells of another one may have its name. What sets the
+//! GS base by itself is known by its instructions.
+
+use memchr::memmem;
+
+use crate::patching::image::Image;
+use crate::patching::unsuited::Unsuited;
+
+/// Texts that together tell a runtime, and what it does.
+struct Known {
+    texts: &'static [&'static [u8]],
+    is: Unsuited,
+}
+
+const fn collector(collector: &'static str, texts: &'static [&'static [u8]]) -> Known {
+    Known { texts, is: Unsuited::StopsThreads { collector } }
+}
+
+const fn runs_others(program: &'static str, texts: &'static [&'static [u8]]) -> Known {
+    Known { texts, is: Unsuited::RunsOthers { program } }
+}
+
+/// Variables of the environment that the runtimes read, and their messages. Crystal, and Nim where
+/// it is asked for that, have Boehm's collector.
+const KNOWN: [Known; 10] = [
+    collector("Boehm's", &[b"GC_INITIAL_HEAP_SIZE\0", b"GC_FREE_SPACE_DIVISOR\0"]),
+    collector("D's", &[b"Unable to suspend thread", b"core.thread"]),
+    collector("Mono's", &[b"MONO_GC_PARAMS\0", b"MONO_GC_DEBUG\0"]),
+    collector("SBCL's", &[b"fatal error encountered in SBCL", b"SBCL_HOME\0"]),
+    runs_others("QEMU", &[b"QEMU_LD_PREFIX\0", b"QEMU_STRACE\0"]),
+    runs_others("Box64", &[b"BOX64_LD_LIBRARY_PATH\0", b"BOX64_LOG\0"]),
+    runs_others("FEX", &[b"FEX_ROOTFS", b"FEX_APP_CONFIG"]),
+    runs_others("Valgrind", &[b"VALGRIND_LAUNCHER\0", b"VALGRIND_LIB\0"]),
+    runs_others("Wine", &[b"WINEPRELOADRESERVE", b"WINELOADER"]),
+    Known { is: GVISOR, texts: &[b"gvisor.dev/gvisor/pkg/sentry/platform", b"runsc"] },
+];
+
+/// The sandbox that is written in Go.
+const GVISOR: Unsuited = Unsuited::RunsOthers { program: "gVisor" };
+
+/// Names of shared libraries, without their version, that make a program such a one.
+const LIBRARIES: [(&str, &str); 6] = [
+    ("libgc.so", "Boehm's"),
+    ("libphobos2-ldc", "D's"),
+    ("libphobos2.so", "D's"),
+    ("libdruntime-ldc", "D's"),
+    ("libgphobos.so", "D's"),
+    ("libmonosgen-2.0.so", "Mono's"),
+];
+
+/// Why no library must be put into a program that has these bytes, if there is a reason. They may
+/// be those of any file.
+#[must_use]
+pub fn unsuited_by_texts(bytes: &[u8]) -> Option<Unsuited> {
+    let has = |text: &&[u8]| memmem::find(bytes, text).is_some();
+    KNOWN.iter().find(|known| known.texts.iter().all(has)).map(|known| known.is)
+}
+
+/// The same of a program that has loaded a shared library with this file name.
+#[must_use]
+pub fn unsuited_by_library(name: &str) -> Option<Unsuited> {
+    let known = LIBRARIES.iter().find(|(begin, _)| name.starts_with(begin));
+    known.map(|(_, collector)| Unsuited::StopsThreads { collector })
+}
+
+/// The same of an image that no library is loaded into.
+pub(crate) fn unsuited(image: &Image) -> Option<Unsuited> {
+    let segments = || image.segments.iter();
+    // A text may be in any of them, and the texts of one runtime in several.
+    let has = |text: &&[u8]| segments().any(|part| memmem::find(part.bytes, text).is_some());
+    // Go's runtime is none of those written in C.
+    let is_go = image.go_version().is_some();
+    let may_be = |known: &&Known| is_go == (known.is == GVISOR);
+    let by_texts = KNOWN.iter().filter(may_be).find(|known| known.texts.iter().all(has));
+    let by_texts = by_texts.map(|known| known.is);
+    let sets_gs = || segments().filter(|part| part.is_code).any(|part| sets_gs(part.bytes));
+    by_texts.or_else(|| (!is_go && sets_gs()).then_some(Unsuited::SetsGs))
+}
+
+/// Whether code sets the GS base: by `wrgsbase`, or by the system call for it. Of a C library's
+/// function for that call, which nearly all programs have, nothing can be said; so what is sought
+/// is a caller that gives it the number for the GS base.
+fn sets_gs(code: &[u8]) -> bool {
+    let by_instruction = memmem::find_iter(code, &[0x0f, 0xae]).any(|at| {
+        let is_register = code.get(at + 2).is_some_and(|last| last & 0xf8 == 0xd8);
+        let before = at.checked_sub(2).and_then(|from| code.get(from..at));
+        // `wrgsbase` of a whole register: a prefix, and one for 64 bits.
+        is_register && before.is_some_and(|before| before[0] == 0xf3 && before[1] & 0xf8 == 0x48)
+    });
+    by_instruction || ASKING.iter().any(|asking| asking.is_in(code))
+}
+
+/// Instructions that ask for the GS base to be set.
+struct Asking {
+    /// The one that puts `ARCH_SET_GS` into a register.
+    what: [u8; 5],
+    /// The one that puts the number of the system call into a register; without one, a function
+    /// is called that does.
+    number: Option<[u8; 5]>,
+}
+
+/// Number of bytes within which one of these instructions follows the other.
+const NEAR: usize = 32;
+
+/// The ways to ask: by a function for the call, by the system call, and by a function for any
+/// system call.
+const ASKING: [Asking; 3] = [
+    // mov edi, ARCH_SET_GS
+    Asking { what: [0xbf, 0x01, 0x10, 0, 0], number: None },
+    // mov edi, ARCH_SET_GS; mov eax, SYS_arch_prctl
+    Asking { what: [0xbf, 0x01, 0x10, 0, 0], number: Some([0xb8, 0x9e, 0, 0, 0]) },
+    // mov esi, ARCH_SET_GS; mov edi, SYS_arch_prctl
+    Asking { what: [0xbe, 0x01, 0x10, 0, 0], number: Some([0xbf, 0x9e, 0, 0, 0]) },
+];
+
+impl Asking {
+    fn is_in(&self, code: &[u8]) -> bool {
+        memmem::find_iter(code, &self.what).any(|at| {
+            let behind = code.get(at + self.what.len()..).unwrap_or_default();
+            let behind = behind.get(..NEAR).unwrap_or(behind);
+            let before = code.get(at.saturating_sub(NEAR)..at).unwrap_or_default();
+            match self.number {
+                Some(number) => {
+                    [before, behind].iter().any(|part| memmem::find(part, &number).is_some())
+                }
+                None => {
+                    let first = at + self.what.len();
+                    (first..first + behind.len()).any(|call| calls_arch_prctl(code, call))
+                }
+            }
+        })
+    }
+}
+
+/// Whether there is a call, at that place, of a function that sets a segment's base.
+fn calls_arch_prctl(code: &[u8], call: usize) -> bool {
+    const CALL: u8 = 0xe8;
+    /// mov eax, SYS_arch_prctl; syscall
+    const BODY: &[u8] = &[0xb8, 0x9e, 0, 0, 0, 0x0f, 0x05];
+    /// Number of bytes at a function's beginning in which the body is.
+    const BEGINNING: usize = 24;
+    let Some([CALL, distance @ ..]) = code.get(call..).and_then(|code| code.first_chunk::<5>())
+    else {
+        return false;
+    };
+    let target = (call + 5).checked_add_signed(i32::from_le_bytes(*distance) as isize);
+    let function = target.and_then(|target| code.get(target..)).unwrap_or_default();
+    let beginning = function.get(..BEGINNING).unwrap_or(function);
+    memmem::find(beginning, BODY).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_text_alone_says_nothing() {
+        let boehm = Some(Unsuited::StopsThreads { collector: "Boehm's" });
+        let texts = b"..GC_FREE_SPACE_DIVISOR\0..GC_INITIAL_HEAP_SIZE\0..";
+        assert_eq!(unsuited_by_texts(texts), boehm);
+        assert_eq!(unsuited_by_texts(b"set GC_INITIAL_HEAP_SIZE\0 for more"), None);
+        assert_eq!(unsuited_by_texts(b""), None);
+        assert_eq!(unsuited_by_library("libgc.so.1.5.1"), boehm);
+        assert_eq!(unsuited_by_library("libgcc_s.so.1"), None);
+    }
+
+    #[test]
+    fn code_that_sets_the_gs_base_is_known() {
+        // xor esi, esi; mov edi, 0x1001; call of what follows; mov eax, 158; syscall
+        let of_function = |number| {
+            [
+                &[0x31, 0xf6, 0xbf, 0x01, 0x10, 0, 0, 0xe8, 40, 0, 0, 0][..],
+                &[0x90; 40],
+                &[0xb8, number, 0, 0, 0, 0x0f, 0x05],
+            ]
+            .concat()
+        };
+        assert!(sets_gs(&of_function(0x9e)));
+        assert!(!sets_gs(&of_function(0x09)), "another function that is given the number");
+        // mov edi, 0x1001; mov eax, 158; syscall
+        assert!(sets_gs(&[0xbf, 0x01, 0x10, 0, 0, 0xb8, 0x9e, 0, 0, 0, 0x0f, 0x05]));
+        // mov esi, 0x1001; mov edi, 158; call
+        assert!(sets_gs(&[0xbe, 0x01, 0x10, 0, 0, 0xbf, 0x9e, 0, 0, 0, 0xe8, 0, 0, 0, 0]));
+        // mov edi, 0x1002; mov eax, 158; syscall: the FS base.
+        assert!(!sets_gs(&[0xbf, 0x02, 0x10, 0, 0, 0xb8, 0x9e, 0, 0, 0, 0x0f, 0x05]));
+        // wrgsbase rax, and wrfsbase rax.
+        assert!(sets_gs(&[0x90, 0xf3, 0x48, 0x0f, 0xae, 0xd8]));
+        assert!(!sets_gs(&[0x90, 0xf3, 0x48, 0x0f, 0xae, 0xd0]));
+        assert!(!sets_gs(&[0xbf, 0x01, 0x10, 0, 0, 0xc3]));
+    }
+}

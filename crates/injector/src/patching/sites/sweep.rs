@@ -1,0 +1,207 @@
+//! Decoding of the code around an address, from where an instruction certainly or very probably
+//! begins.
+
+use std::ops::Range;
+
+use iced_x86::{Code, Decoder, DecoderOptions, Instruction};
+
+use crate::patching::image::Segment;
+use crate::patching::tuning::{
+    AGREED_INSTRUCTIONS, AHEAD_BYTES, BEHIND_BYTES, CHECK_BYTES, CHECKS_AGREED, FUNCTION_BYTES,
+    RUN_UP_BYTES, RUN_UPS, RUN_UPS_AGREED,
+};
+
+/// What two bytes are.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// A `syscall`: the instructions around it, and which one it is.
+    Instruction { code: Vec<Instruction>, place: usize },
+    /// The inside of another instruction, or no code.
+    Inside,
+    /// That is not clear.
+    Uncertain,
+}
+
+/// Decodes the code around what may be a `syscall` at `address`. `functions` are in order.
+pub(crate) fn around(segment: &Segment<'_>, functions: &[Range<u64>], address: u64) -> Answer {
+    let early = address.saturating_sub(BEHIND_BYTES).max(segment.address);
+    let own = holding(functions, address);
+    let begin = match own {
+        Some(begin) => begin,
+        None => match run_up(segment, address) {
+            RunUp::Agreed(begin) => begin,
+            RunUp::Inside => return Answer::Inside,
+            RunUp::Disagreed => return Answer::Uncertain,
+        },
+    };
+    // The code before the function can jump into it, too.
+    let before = (begin > early)
+        .then(|| holding(functions, early).unwrap_or(early.saturating_sub(RUN_UP_BYTES)))
+        .map_or(begin, |before| before.max(segment.address));
+    let mut starts = vec![before, begin];
+    let near = functions.partition_point(|function| function.start < before);
+    let last = address.saturating_add(AHEAD_BYTES);
+    let known = functions.iter().skip(near).map(|function| function.start);
+    starts.extend(known.take_while(|start| *start <= last));
+    starts.retain(|start| *start <= begin || own.is_some() || *start >= address);
+    starts.sort_unstable();
+    starts.dedup();
+    let code = decode(segment, &starts, last);
+    match code.binary_search_by_key(&address, Instruction::ip) {
+        Ok(place) if code.get(place).is_some_and(|of| of.code() == Code::Syscall) => match own {
+            Some(begin) if !is_checked(segment, begin, address) => Answer::Uncertain,
+            _ => Answer::Instruction { code, place },
+        },
+        _ => Answer::Inside,
+    }
+}
+
+/// Whether an instruction begins at an address, or may do so.
+pub(crate) fn may_begin(segment: &Segment<'_>, functions: &[Range<u64>], address: u64) -> bool {
+    match holding(functions, address) {
+        Some(begin) => {
+            let code = decode(segment, &[begin], address);
+            code.last().is_some_and(|last| last.ip() == address)
+        }
+        None => !matches!(run_up(segment, address), RunUp::Inside),
+    }
+}
+
+/// The beginning of the function that holds an address.
+fn holding(functions: &[Range<u64>], address: u64) -> Option<u64> {
+    let behind = functions.partition_point(|function| function.start <= address);
+    // Functions of several names, and parts of one within another, follow each other.
+    let own = functions.get(..behind)?.iter().rev().take(4).find(|own| own.contains(&address))?;
+    (address - own.start <= FUNCTION_BYTES).then_some(own.start)
+}
+
+/// Where decoding without a known function comes to.
+enum RunUp {
+    /// From here, and nearly all other places, to the address.
+    Agreed(u64),
+    Inside,
+    Disagreed,
+}
+
+fn run_up(segment: &Segment<'_>, address: u64) -> RunUp {
+    let tails = tails(segment, address, RUN_UP_BYTES);
+    let Some((begin, common)) = tails.iter().find(|(_, tail)| tail.first() == Some(&address))
+    else {
+        // At the very beginning of a segment there is nothing to run up from.
+        return if tails.is_empty() { RunUp::Agreed(address) } else { RunUp::Inside };
+    };
+    let agreed = tails.iter().filter(|(_, tail)| tail == common).count();
+    let arrived = tails.iter().filter(|(_, tail)| tail.first() == Some(&address)).count();
+    if agreed >= RUN_UPS_AGREED.min(tails.len()) {
+        RunUp::Agreed(*begin)
+    } else if arrived * 4 <= tails.len() {
+        RunUp::Inside
+    } else {
+        RunUp::Disagreed
+    }
+}
+
+/// Whether what is decoded from a function's beginning is what others come to, too.
+fn is_checked(segment: &Segment<'_>, begin: u64, address: u64) -> bool {
+    let own: Vec<u64> = tail(&decode(segment, &[begin], address), begin);
+    let tails = tails(segment, address, CHECK_BYTES);
+    let agreed = |(_, other): &&(u64, Vec<u64>)| {
+        // Before its beginning there is another function.
+        let here = other.iter().filter(|ip| **ip >= begin);
+        here.take(own.len()).eq(own.iter().take(other.len()))
+    };
+    tails.iter().filter(agreed).count() >= CHECKS_AGREED.min(tails.len())
+}
+
+/// What decoding comes to at an address from each of some places before it: where it began, and the
+/// last instructions, the last one first.
+fn tails(segment: &Segment<'_>, address: u64, before: u64) -> Vec<(u64, Vec<u64>)> {
+    let first = address.saturating_sub(before).max(segment.address);
+    let mut lengths = Lengths::new(segment, first, address);
+    let begins = (first..address).take(RUN_UPS as usize);
+    begins.map(|begin| (begin, lengths.tail(begin, address))).collect()
+}
+
+/// The lengths of instructions at all addresses from a first one on, each decoded once: after some
+/// steps, all ways through the code are one.
+struct Lengths<'a> {
+    first: u64,
+    decoder: Option<Decoder<'a>>,
+    /// Of an address the length and whether it is an instruction at all; or nothing yet.
+    known: Vec<Option<(u64, bool)>>,
+}
+
+impl<'a> Lengths<'a> {
+    fn new(segment: &Segment<'a>, first: u64, last: u64) -> Self {
+        let bytes = segment.from(first);
+        Self {
+            first,
+            decoder: bytes.map(|bytes| Decoder::with_ip(64, bytes, first, DecoderOptions::NONE)),
+            known: vec![None; (last - first) as usize + 1],
+        }
+    }
+
+    /// The length at an address. What is no instruction counts as one byte.
+    fn at(&mut self, address: u64) -> Option<(u64, bool)> {
+        let place = (address - self.first) as usize;
+        let known = self.known.get_mut(place)?;
+        if known.is_none() {
+            let decoder = self.decoder.as_mut()?;
+            decoder.set_position(place).ok()?;
+            decoder.set_ip(address);
+            let instruction = decoder.decode();
+            let is_code = !instruction.is_invalid();
+            *known = Some((if is_code { instruction.len() as u64 } else { 1 }, is_code));
+        }
+        *known
+    }
+
+    fn tail(&mut self, begin: u64, last: u64) -> Vec<u64> {
+        let (mut at, mut addresses) = (begin, Vec::new());
+        while at <= last
+            && let Some((length, is_code)) = self.at(at)
+        {
+            if is_code {
+                addresses.push(at);
+            }
+            at += length;
+        }
+        addresses.reverse();
+        addresses.truncate(AGREED_INSTRUCTIONS);
+        addresses
+    }
+}
+
+/// Addresses of the last instructions of some, the last one first.
+fn tail(code: &[Instruction], begin: u64) -> Vec<u64> {
+    let addresses = code.iter().rev().map(Instruction::ip);
+    addresses.take_while(|ip| *ip >= begin).take(AGREED_INSTRUCTIONS).collect()
+}
+
+/// Decodes to `last`, inclusive. At each of `starts`, which are in order, an instruction begins:
+/// one that goes across is left out. So is what cannot be decoded.
+pub(crate) fn decode(segment: &Segment<'_>, starts: &[u64], last: u64) -> Vec<Instruction> {
+    let mut code = Vec::new();
+    let mut starts = starts.iter().copied().peekable();
+    while let Some(begin) = starts.next() {
+        if code.last().is_some_and(|before: &Instruction| before.ip() >= begin) {
+            continue;
+        }
+        let end = starts.peek().copied().unwrap_or(u64::MAX);
+        let Some(bytes) = segment.from(begin) else { continue };
+        let mut decoder = Decoder::with_ip(64, bytes, begin, DecoderOptions::NONE);
+        while decoder.can_decode() && decoder.ip() <= last && decoder.ip() < end {
+            let instruction = decoder.decode();
+            if instruction.is_invalid() {
+                // An instruction follows somewhere.
+                if decoder.set_position((instruction.ip() - begin) as usize + 1).is_err() {
+                    break;
+                }
+                decoder.set_ip(instruction.ip() + 1);
+            } else if instruction.next_ip() <= end {
+                code.push(instruction);
+            }
+        }
+    }
+    code
+}

@@ -1,0 +1,99 @@
+//! Go programs, of several versions: their sockets and new processes go through two places, and
+//! their threads through a third one.
+
+use std::path::Path;
+use std::process::Command;
+
+use injector::patching::{Image, Kind, Load, Reason, Runtime, survey};
+
+use crate::counting::observe;
+use crate::embed::{embed, source};
+
+/// Versions from the oldest on that are patched.
+const VERSIONS: [&str; 3] = ["1.21.13", "1.24.11", "1.27.3"];
+
+/// Numbers that only patched places have: `sigaltstack`, and those that only `Syscall6` has. The
+/// runtime has reads, closes and threads of its own.
+const PATCHED: [u32; 10] = [41, 42, 49, 50, 72, 131, 275, 288, 292, 438];
+
+/// Where the hooks count goroutines that are let go on.
+const READY: u32 = 511;
+
+fn build(version: &str, options: &[&str], cgo: bool, program: &Path) {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let install = Path::new(root).join("scripts/install-go");
+    let go = Command::new(&install).arg(version).output().unwrap();
+    assert!(go.status.success(), "{install:?}: {}", String::from_utf8_lossy(&go.stderr));
+    let go = String::from_utf8(go.stdout).unwrap();
+    let status = Command::new(go.trim())
+        .args(["build", "-o"])
+        .arg(program)
+        .args(options)
+        .arg(source("sockets.go"))
+        .envs([("CGO_ENABLED", if cgo { "1" } else { "0" }), ("GOTOOLCHAIN", "local")])
+        .env("GOCACHE", Path::new(root).join("target/go/cache"))
+        .env("GOPATH", Path::new(root).join("target/go/path"))
+        .status();
+    assert!(status.unwrap().success(), "go {version} builds no program with {options:?}");
+}
+
+#[test]
+#[ignore = "installs and runs three versions of Go, which takes minutes"]
+fn programs_of_go() {
+    let directory = tempfile::tempdir().unwrap();
+    for version in VERSIONS {
+        for options in [&[][..], &["-ldflags=-s -w"]] {
+            let program = directory.path().join("program");
+            build(version, options, false, &program);
+            let (patched, survey) = embed(&program, directory.path());
+            assert_eq!(survey.go_version.as_deref(), Some(&*format!("go{version}")));
+            assert_eq!(survey.load, Load::Alone);
+            let patched_sites = survey.sites.iter().filter(|site| site.kind == Kind::Sandwich);
+            let runtimes: Vec<_> = patched_sites.map(|site| site.runtime).collect();
+            let has = |has_goroutine| Runtime::Go { has_goroutine };
+            assert_eq!(runtimes, [has(true), has(false), has(false)], "{version}");
+            assert_eq!(survey.left().into_keys().collect::<Vec<_>>(), [Reason::GoRuntime]);
+            assert!(survey.goroutine_fields.is_some() && survey.ready.is_some(), "{version}");
+
+            let run = observe(&patched, &[], directory.path());
+            // Locks, channels and the collector of garbage let goroutines go on.
+            assert!(run.counted.get(&READY).is_some_and(|count| *count > 100), "{run:?}");
+            let expected = "child\n <nil>\n".repeat(5) + "5000\n";
+            assert_eq!((&*run.output, run.code), (&*expected, Some(0)), "{version}: {run:?}");
+            for number in PATCHED {
+                assert!(run.counted.contains_key(&number), "{version}: {number}");
+                assert_eq!(
+                    run.counted.get(&number),
+                    run.seen.get(&number),
+                    "{version}: {number}: {run:?}"
+                );
+            }
+        }
+    }
+}
+
+/// The same places, however a program is linked.
+#[test]
+#[ignore = "installs Go, and links with cgo"]
+fn programs_of_go_that_are_linked_in_other_ways() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = directory.path().join("program");
+    let statically = "-ldflags=-linkmode external -extldflags -static";
+    for (options, cgo, load) in [
+        (&["-buildmode=pie"][..], false, Load::Interpreted),
+        (&[], true, Load::Interpreted),
+        (&[statically], true, Load::Alone),
+    ] {
+        build("1.27.3", options, cgo, &program);
+        let file = std::fs::read(&program).unwrap();
+        let survey = survey(&Image::parse(&file).unwrap()).unwrap();
+        assert_eq!((survey.load, survey.go_version.as_deref()), (load, Some("go1.27.3")));
+        let sandwiches = survey.sites.iter().filter(|site| site.kind == Kind::Sandwich);
+        let (of_c, of_go): (Vec<_>, Vec<_>) =
+            sandwiches.partition(|site| site.runtime == Runtime::C);
+        assert_eq!(of_go.len(), 3, "{options:?}");
+        assert!(survey.ready.is_some(), "{options:?}");
+        assert_eq!(of_c.is_empty(), load == Load::Interpreted, "{options:?}");
+        injector::patching::fuzz(&file);
+    }
+}
