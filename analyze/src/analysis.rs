@@ -5,6 +5,7 @@ use message_trace::{DataDir, DataPath, PathError, Progress};
 use out_of_core::MemoryBudget;
 use out_of_core::workers::ahead;
 use serde::{Deserialize, Serialize};
+use tracing::{debug, info};
 
 use crate::doubts::Doubt;
 use crate::evidence::Evidence;
@@ -114,6 +115,12 @@ pub fn analyze_by(
             progress,
         });
         let own = stretch.own.clone();
+        debug!(
+            first = stretch.first,
+            messages = own.len(),
+            links = own.clone().map(|message| found.parents(message).len()).sum::<usize>(),
+            "links of a stretch are inferred"
+        );
         totals.circles += found.break_circles(&own);
         totals.messages += own.len() as u64;
         let is_own = |message: &&u32| own.contains(&(**message as usize));
@@ -150,6 +157,15 @@ pub fn analyze_by(
         patterns: found.patterns,
         ..totals
     };
+    info!(
+        algorithm = %options.algorithm,
+        messages = totals.messages,
+        links = totals.links,
+        instances = totals.instances,
+        patterns = totals.patterns,
+        doubts = inference.doubts().len(),
+        "the trace is analyzed"
+    );
     let result = AnalysisSummary { options: options.clone(), totals, doubts: inference.doubts() };
     result.write(&summary)?;
     Ok(result)

@@ -17,6 +17,7 @@ mod sample_pool;
 mod streams;
 
 use message_trace::{DataDir, Progress};
+use tracing::info;
 
 use self::connect::connect;
 use self::datagram_flows::make_flows;
@@ -55,25 +56,51 @@ pub fn reconcile(
 
     // Tables: a row for each flow, socket, name or connection.
     let Inputs { capture, imports } = read(&run, &mut outcome)?;
+    info!(
+        logs = outcome.logs,
+        damaged = outcome.damaged.len(),
+        processes = capture.processes.len(),
+        imports = imports.len(),
+        "logs are read"
+    );
     let connected = connect(&run, capture, &mut outcome)?;
+    info!(
+        connections = connected.connections.len(),
+        partitions = connected.partitions.ranges.len(),
+        translations = outcome.translations.len(),
+        duplicates = outcome.seen_twice.values().sum::<u64>(),
+        "connections are found"
+    );
 
     // Calls and messages, beside these tables.
     let budget = budget(&run);
     let Stores { transfers, datagrams } = deal(&run, &connected, &budget)?;
     let mut matching = Matching::new(&run, &connected, &budget);
     let used = match_streams(&mut matching, &transfers, &mut outcome)?;
+    info!(
+        connections = used.iter().filter(|used| **used).count(),
+        unmatched = outcome.unmatched_streams.values().sum::<u64>(),
+        unplaced = outcome.unplaced_streams.values().sum::<u64>(),
+        "streams are matched"
+    );
     let matched = match_datagrams(&matching, &datagrams, &mut outcome)?;
     let flows = make_flows(&mut matching, matched, &mut outcome)?;
 
     // Results: numbers, times on one clock, and the order of time.
     let Matching { samples, mut rows, .. } = matching;
     let mut output = number(&connected, &used, flows, &mut rows, &mut outcome)?;
+    info!(
+        messages = outcome.messages.values().sum::<u64>(),
+        both_ends = outcome.both_ends,
+        "messages of the logs have numbers"
+    );
     let mut hosts = Hosts::of(&connected.capture, samples.merged());
     let calls = join_imports(&run, &imports, &mut hosts, &mut output, &mut rows, &mut outcome)?;
     outcome.flows = output.flows.saturating_sub(outcome.internal_in_trace().flows);
     let results = Results { rows, output, calls };
     let mut begun = sorter(&run, &connected, &budget);
     let clocks = finish(&run, &connected.capture, hosts, results, begun.as_mut(), &outcome)?;
+    info!(messages = outcome.messages.values().sum::<u64>(), "messages are written");
     resources(&run, &connected, &clocks)?;
     operations(&run, &connected, &used, begun, &budget, &mut outcome)?;
     Ok(outcome)

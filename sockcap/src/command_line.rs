@@ -17,7 +17,7 @@ date.
 
 ~/.config/sockcap/config.toml can give every flag a value, and DIR/sockcap.toml
 those of how results are shown: docs/configuration.md. A flag that is on there
-is turned off by --FLAG=false.
+is turned off by --FLAG=false. SOCKCAP_LOG=analyze=debug is -vv for one stage.
 
 Examples:
   sockcap record -- ./run-my-system && sockcap report
@@ -43,6 +43,10 @@ struct Program {
     // Behind the flags of most commands, however many commands there are.
     #[arg(long, global = true, display_order = 18)]
     no_config: bool,
+
+    /// Tell what each step finds (-v) and decides (-vv) on standard error
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, display_order = 18)]
+    verbose: u8,
 }
 
 /// The definitions.

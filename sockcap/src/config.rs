@@ -22,6 +22,7 @@ use socket_log::names;
 
 use crate::command::Run;
 use crate::command_line;
+use crate::decisions;
 use crate::help;
 use crate::output::tell;
 use crate::places;
@@ -92,6 +93,7 @@ pub(crate) fn parse_from(
     };
     let (arguments_and_files, used) = with_settings(arguments, &command, &given, &settings);
     let parsed = command.try_get_matches_from_mut(arguments_and_files).and_then(|matches| {
+        decisions::begin(matches.get_count("verbose"));
         command_line::read(&matches).map_err(|error| error.format(&mut command))
     });
     match parsed {

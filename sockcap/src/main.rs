@@ -8,6 +8,7 @@ mod command_line;
 mod commands;
 mod complete;
 mod config;
+mod decisions;
 mod error;
 mod help;
 mod kinds;

@@ -15,6 +15,7 @@ use end::End;
 use requests::Gathering;
 pub(super) use requests::answer_all;
 use socket_log::names;
+use tracing::{debug, info};
 
 use super::admission::Place;
 use super::event::{Cause, Event, Gained, Held};
@@ -33,6 +34,7 @@ pub(super) fn serve(shared: &Shared<'_>, stream: TcpStream, peer: SocketAddr, pl
             true => (Cause::Many, "it had not said who it is when others came"),
             false => (cause, why),
         };
+        debug!(%peer, host, ?cause, why, "a connection is refused");
         shared.events.event(&Event::Refused { peer, host, cause, why });
     };
     let mut session = match Session::begin(shared, stream) {
@@ -62,6 +64,7 @@ pub(super) fn serve(shared: &Shared<'_>, stream: TcpStream, peer: SocketAddr, pl
     if session.connected {
         let host = host.as_deref().unwrap_or_default();
         let why = why.map(String::as_str);
+        info!(host, why, "a shipper is gone");
         shared.events.event(&Event::Disconnected { host, why, after: began.elapsed() });
     } else if let End::Lost(why) = &end {
         refused(host.as_deref(), Cause::Protocol, why);
@@ -180,6 +183,7 @@ impl Session {
             Err(error) => return internal(error),
         };
         self.connected = true;
+        info!(host, %peer, "a shipper is let in");
         shared.events.event(&Event::Connected { host, peer });
         let has = Held { files: store.files(), bytes: store.used() };
         shared.events.event(&Event::Stored { host, gained: Gained::default(), has, left: None });

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
+use tracing::debug;
 
 use super::event::{Event, Events};
 use super::files::{self, Opened, Stamp};
@@ -227,6 +228,7 @@ impl<'a> Scanner<'a> {
             if let Some(first) = seen.get(&entry.tracked.identity) {
                 self.twins.insert(entry.tracked.identity);
                 if !std::mem::replace(&mut entry.told, true) {
+                    debug!(name = name.as_str(), first, "a file is a copy");
                     self.events.event(&Event::Twin { name: &name, first });
                 }
             } else {
@@ -242,6 +244,7 @@ impl<'a> Scanner<'a> {
     /// Tells once of a file that cannot be read. It holds up no other.
     fn unreadable(&mut self, name: &str, error: io::Error) {
         if self.unreadable.insert(name.to_owned()) {
+            debug!(name, %error, "a file is passed over");
             self.events.event(&Event::Unreadable { name, error });
         }
     }

@@ -10,7 +10,7 @@ import { followComparisonKeys } from "./comparison/keys";
 import { ComparisonApp } from "./comparison/page";
 import { followComparison } from "./comparison/state";
 import { embeddedComparison } from "./data/comparison";
-import { source } from "./data/source";
+import { sourceOfPage } from "./data/source_of_page";
 import { followKeys } from "./keys";
 import { followAddress } from "./state";
 import { followTheme } from "./theme";
@@ -26,6 +26,6 @@ if (place) {
   } else {
     followAddress();
     followKeys();
-    render(<App source={source()} />, place);
+    render(<App source={sourceOfPage()} />, place);
   }
 }

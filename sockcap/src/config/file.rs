@@ -69,7 +69,7 @@ pub(crate) enum ConfigError {
 /// Whether a flag can be in a file.
 pub(super) fn is_key(argument: &Arg) -> bool {
     let name = argument.get_long();
-    name.is_some_and(|name| !["help", "version", "no-config"].contains(&name))
+    name.is_some_and(|name| !["help", "version", "no-config", "verbose"].contains(&name))
         && !argument.is_hide_set()
 }
 

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use message_trace::Progress;
 use out_of_core::workers::{self, lock};
+use tracing::debug;
 
 use super::assignment::Assignment;
 use super::estimate::{self, Known};
@@ -31,6 +32,15 @@ pub(super) fn assign(
         }
         let (found, learned) = estimate::estimate(service, known.take());
         *known = Some(learned);
+        debug!(
+            node = order[place],
+            requests = service.requests.len(),
+            calls = service.calls.len(),
+            event_loop = service.is_loop.is_some(),
+            found = service.found_for.len(),
+            traced = service.traced_for.len(),
+            "calls of a service are assigned"
+        );
         found
     });
     *known = shared.into_iter().map(|known| lock(&known).take()).collect();

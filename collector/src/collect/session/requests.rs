@@ -7,6 +7,7 @@ use std::path::Path;
 
 use socket_log::Log;
 use socket_log::layout::HEADER_BYTES;
+use tracing::debug;
 
 use super::end::End;
 use crate::clock;
@@ -149,6 +150,7 @@ impl<'a> Gathering<'a> {
         }
         if self.misnamed.len() < MAX_MISNAMED_TOLD && self.misnamed.insert(identity) {
             let says = says.escape_debug().to_string();
+            debug!(host = self.host, name, says = says.as_str(), "a log names another host");
             self.shared.events.event(&Event::Misnamed { host: self.host, name, says: &says });
         }
     }

@@ -3,7 +3,7 @@
 // those before and after.
 
 import { piece } from "./embedded";
-import { remembered } from "./source";
+import { memoize } from "./memoize";
 
 export type Pair = [before: number, after: number];
 
@@ -162,8 +162,8 @@ export interface ComparisonSource {
 
 /** The data that the page has with it. */
 export function embeddedComparison(): ComparisonSource {
-  const comparison = remembered((_: 0) => piece<Comparison>("comparison"));
-  const group = remembered((number: number) => piece<Mutation[]>(`details-${number}`));
+  const comparison = memoize((_: 0) => piece<Comparison>("comparison"));
+  const group = memoize((number: number) => piece<Mutation[]>(`details-${number}`));
   return {
     comparison: () => comparison(0),
     async mutation(rank) {

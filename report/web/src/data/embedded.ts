@@ -2,7 +2,8 @@
 // first.
 
 import type { Contexts } from "./contexts";
-import { remembered, type Source } from "./source";
+import { memoize } from "./memoize";
+import type { Source } from "./source";
 import type { Details, Instance, Order, Overview } from "./types";
 import type { Workload } from "./workload";
 
@@ -24,16 +25,16 @@ const compare: Record<Order, (one: Instance, other: Instance) => number> = {
 };
 
 export function embedded(): Source {
-  const overview = remembered((_: 0) => piece<Overview>("overview"));
-  const group = remembered((number: number) => piece<Details[]>(`details-${number}`));
+  const overview = memoize((_: 0) => piece<Overview>("overview"));
+  const group = memoize((number: number) => piece<Details[]>(`details-${number}`));
   const details = async (rank: number): Promise<Details> => {
     const size = (await overview(0)).group;
     const found = (await group(Math.floor(rank / size)))[rank % size];
     if (!found) throw new Error(`this page has no pattern at rank ${rank + 1}`);
     return found;
   };
-  const contexts = remembered((_: 0) => piece<Contexts>("contexts"));
-  const workload = remembered((_: 0) => piece<Workload>("workload"));
+  const contexts = memoize((_: 0) => piece<Contexts>("contexts"));
+  const workload = memoize((_: 0) => piece<Workload>("workload"));
   const ordered = async (rank: number, order: Order) => (await details(rank)).instances.toSorted(compare[order]);
   return {
     overview: () => overview(0),

@@ -1,7 +1,8 @@
 // The data of `sockcap view`, asked for piece by piece.
 
 import type { Contexts } from "./contexts";
-import { remembered, type Source } from "./source";
+import { memoize } from "./memoize";
+import type { Source } from "./source";
 import type { Details, InstancePage, Order, Overview } from "./types";
 import type { Workload } from "./workload";
 
@@ -17,10 +18,10 @@ async function ask<Value>(path: string): Promise<Value> {
 }
 
 export function served(): Source {
-  const overview = remembered((_: 0) => ask<Overview>("api/overview"));
-  const contexts = remembered((_: 0) => ask<Contexts>("api/contexts"));
-  const workload = remembered((_: 0) => ask<Workload>("api/workload"));
-  const group = remembered((number: number) => ask<Details[]>(`api/details/${number}`));
+  const overview = memoize((_: 0) => ask<Overview>("api/overview"));
+  const contexts = memoize((_: 0) => ask<Contexts>("api/contexts"));
+  const workload = memoize((_: 0) => ask<Workload>("api/workload"));
+  const group = memoize((number: number) => ask<Details[]>(`api/details/${number}`));
   return {
     overview: () => overview(0),
     async details(rank) {

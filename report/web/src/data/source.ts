@@ -1,9 +1,6 @@
-// Where the page's data comes from: out of the page itself, or from the server that it was loaded
-// from.
+// Source of the page's data: what is asked of it, wherever the data is.
 
 import type { Contexts } from "./contexts";
-import { embedded } from "./embedded";
-import { served } from "./served";
 import type { Details, InstancePage, Order, Overview } from "./types";
 import type { Workload } from "./workload";
 
@@ -20,23 +17,4 @@ export interface Source {
   contexts(): Promise<Contexts>;
   /** What requests cost. */
   workload(): Promise<Workload>;
-}
-
-/** The source that the page says it has. */
-export function source(): Source {
-  return document.getElementById("app")?.dataset.source === "served" ? served() : embedded();
-}
-
-/** Remembers what a function found, and forgets what failed. */
-export function remembered<Key, Value>(find: (key: Key) => Promise<Value>): (key: Key) => Promise<Value> {
-  const known = new Map<Key, Promise<Value>>();
-  return (key) => {
-    let value = known.get(key);
-    if (!value) {
-      value = find(key);
-      known.set(key, value);
-      value.catch(() => known.delete(key));
-    }
-    return value;
-  };
 }

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use injector::patching::{Image, Kind, Load, Reason, Runtime, survey};
 
-use crate::counting::observe;
-use crate::embed::{embed, source};
+use super::counting::observe;
+use super::embed::{embed, source};
 
 /// Versions from the oldest on that are patched.
 const VERSIONS: [&str; 3] = ["1.21.13", "1.24.11", "1.27.3"];

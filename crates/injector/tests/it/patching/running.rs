@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use injector::patching::Kind;
 
-use crate::counting::{Run, observe};
-use crate::embed::{embed, run, source};
+use super::counting::{Run, observe};
+use super::embed::{embed, run, source};
 
 fn compile(compiler: &str, options: &[&str], directory: &Path) -> PathBuf {
     let program = directory.join("program");

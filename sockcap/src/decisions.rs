@@ -1,0 +1,107 @@
+//! Decisions of the stages, told on standard error for those who ask why: `-v`, `-vv`, or by stage
+//! `SOCKCAP_LOG=analyze=debug,reconcile=info`. Off unless asked for; the library never has it.
+
+use std::env;
+use std::io::{self, Write};
+
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::{self, MakeWriter};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::output::tell;
+
+/// Environment variable that says what is told of which stage.
+const VARIABLE: &str = "SOCKCAP_LOG";
+
+/// Begins to tell decisions: those that `SOCKCAP_LOG` names, else with `-v` what each step found,
+/// and with `-vv` what it decided, too.
+pub(crate) fn begin(verbosity: u8) {
+    let Some(wanted) = wanted(env::var(VARIABLE).ok().as_deref(), verbosity) else { return };
+    let lines = fmt::layer().with_writer(Lines).with_ansi(false).with_timer(fmt::time::uptime());
+    // A test has several command lines in one process, and the first counts.
+    let _ = tracing_subscriber::registry().with(wanted).with(lines).try_init();
+}
+
+/// The levels by stage; none where nothing is asked for.
+fn wanted(variable: Option<&str>, verbosity: u8) -> Option<Targets> {
+    match variable.filter(|text| !text.is_empty()) {
+        Some(text) => text.parse().map_err(|error| refuse(text, &error)).ok(),
+        None => match verbosity {
+            0 => None,
+            1 => Some(Targets::new().with_default(LevelFilter::INFO)),
+            2 => Some(Targets::new().with_default(LevelFilter::DEBUG)),
+            _ => Some(Targets::new().with_default(LevelFilter::TRACE)),
+        },
+    }
+}
+
+fn refuse(text: &str, error: &dyn std::error::Error) {
+    tell!("sockcap: {VARIABLE}={text}: {error}; write it as in {VARIABLE}=analyze=debug");
+}
+
+/// Writer of lines: what was recorded may be in them, so that they are printed as all text is.
+struct Lines;
+
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = Line;
+
+    fn make_writer(&'a self) -> Line {
+        Line(Vec::new())
+    }
+}
+
+/// A line that is printed when it is whole.
+struct Line(Vec<u8>);
+
+impl Write for Line {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        tell!("{}", String::from_utf8_lossy(&self.0).trim_end());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::Level;
+
+    use super::*;
+
+    #[test]
+    fn nothing_is_told_unless_asked_for() {
+        assert!(wanted(None, 0).is_none());
+        assert!(wanted(Some(""), 0).is_none());
+    }
+
+    #[test]
+    fn the_variable_says_what_is_told_of_which_stage() {
+        let wanted = wanted(Some("analyze=debug"), 0).unwrap();
+        assert!(wanted.would_enable("analyze::analysis", &Level::DEBUG));
+        assert!(!wanted.would_enable("analyze::analysis", &Level::TRACE));
+        assert!(!wanted.would_enable("reconcile::pipeline", &Level::ERROR));
+    }
+
+    #[test]
+    fn flags_count_for_all_stages() {
+        let one = wanted(None, 1).unwrap();
+        assert!(one.would_enable("reconcile::pipeline", &Level::INFO));
+        assert!(!one.would_enable("reconcile::pipeline", &Level::DEBUG));
+        assert!(wanted(None, 2).unwrap().would_enable("collector::collect", &Level::DEBUG));
+    }
+
+    #[test]
+    fn what_cannot_be_read_tells_nothing() {
+        assert!(wanted(Some("analyze=loud"), 2).is_none());
+    }
+}
