@@ -50,6 +50,12 @@ pub(crate) const SEEN_TWICE_SLACK_NS: i64 = 1_000_000_000;
 /// its own difference between monotonic and wall-clock time, read a moment apart. Chosen, not
 /// measured.
 pub(crate) const SAME_CLOCK_NS: i64 = 10_000;
+/// Longest look at the queue of a unix stream that is used, in nanoseconds; a thread that was
+/// interrupted meanwhile takes longer. Mostly one takes 200 to 500. Chosen, not measured.
+pub(crate) const LONGEST_LOOK_NS: i64 = 3_000;
+/// Maximum number of processes, each with another recording, at an end of a unix stream that was
+/// found in use. Chosen, not measured.
+pub(crate) const MAX_EPOCHS: usize = 1 << 10;
 /// The same distance where one of them is strace: a return seems earlier by the time that printing
 /// the call's beginning took, which a busy machine may interrupt. Chosen, not measured.
 pub(crate) const SAME_CLOCK_STRACE_NS: i64 = 1_000_000;

@@ -411,6 +411,10 @@ pub mod kind {
     /// The process did what is not captured: a socket of another kind, `io_uring`, system calls
     /// past libc.
     pub const UNCAPTURED: u8 = 38;
+    /// Number of bytes that a unix stream held which were not received yet.
+    pub const QUEUED: u8 = 39;
+    /// The kernel's id of the socket at the other end of a unix socket.
+    pub const OTHER_END: u8 = 40;
     /// A record that its writer began and did not finish; only its length is known.
     pub const RESERVED: u8 = 255;
 }

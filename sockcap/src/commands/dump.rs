@@ -191,6 +191,13 @@ fn line(out: &mut impl Write, clock: &Clock, routine: &str, entry: &Entry) -> io
         Record::Counted { flow, direction, before, .. } => {
             writeln!(out, "counted flow {flow} {} {before} bytes before", verb(*direction))
         }
+        Record::Queued { flow, bytes, took } => {
+            let took = clock.nanoseconds(u64::from(*took));
+            writeln!(out, "queued flow {flow} {bytes} bytes took {took} ns")
+        }
+        Record::OtherEnd { flow, cookie } => {
+            writeln!(out, "other end of flow {flow} cookie {cookie:#x}")
+        }
         Record::Position { flow, direction, before: NO_POSITION } => {
             writeln!(out, "position flow {flow} {} unknown", verb(*direction))
         }

@@ -114,6 +114,15 @@ pub fn counted(ticks: u64, flow: u32, direction: Direction, before: u64, begins:
     words.finish()
 }
 
+/// Record of a unix stream's receive queue: at some moment from `ticks` on, within `took` ticks, it
+/// held `bytes`.
+pub fn queued(ticks: u64, flow: u32, bytes: u32, took: u32) -> Words {
+    let mut words = Words::new(kind::QUEUED, 0, ticks, flow);
+    words.push(bytes);
+    words.push(took);
+    words.finish()
+}
+
 /// Datagram: its size, the CRC-32 of its payload, and the peer's raw `sockaddr` where the call
 /// named one.
 #[derive(Clone, Copy, Debug)]

@@ -242,6 +242,8 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
             let begins = aux & 2 != 0;
             (low, Record::Counted { flow, direction, before: long(3)?, begins })
         }
+        kind::QUEUED => (low, Record::Queued { flow, bytes: word(3)?, took: word(4)? }),
+        kind::OTHER_END => (low, Record::OtherEnd { flow, cookie: long(3)? }),
         kind::CALL => {
             let call = Call {
                 api: Api::from_number(aux).ok_or(Fault::BadField)?,

@@ -200,6 +200,24 @@ pub enum Record {
         /// Whether none of the flow's transfers in this direction was recorded before.
         begins: bool,
     },
+    /// Number of bytes that the receive queue of a unix stream held, at some moment from the
+    /// record's time on; a stream that the process did not open in sight of the library.
+    Queued {
+        /// Number of the flow.
+        flow: u32,
+        /// Number of bytes that were not received yet.
+        bytes: u32,
+        /// Duration of the question, in ticks.
+        took: u32,
+    },
+    /// Socket at the other end of a unix socket that the process did not open in sight of the
+    /// library.
+    OtherEnd {
+        /// Number of the flow.
+        flow: u32,
+        /// The kernel's id of that socket (`SO_COOKIE`).
+        cookie: u64,
+    },
     /// Call in which libc moves bytes out of sight.
     Call(Call),
     /// Program that was begun and loads no library.
