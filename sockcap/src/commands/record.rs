@@ -9,6 +9,7 @@ mod recording;
 mod signals;
 mod summary;
 mod switches;
+mod unix_peers;
 
 use std::env;
 use std::ffi::OsString;
