@@ -363,7 +363,7 @@ pub(crate) unsafe fn made<Way: ByNumber>(
                 rights::prlimit(by_number::prlimit::<Way>, a as _, b as _, c as _, d as _).into()
             }
             libc::SYS_prctl => rights::prctl(by_number::prctl::<Way>, a as _, b, c, d, e).into(),
-            libc::SYS_seccomp => rights::seccomp(a, c, || Way::call(number, a, b, c, d, e, f)),
+            libc::SYS_seccomp => rights::seccomp(a, b, c, || Way::call(number, a, b, c, d, e, f)),
             libc::SYS_landlock_restrict_self => {
                 rights::fence(|| Way::call(number, a, b, c, d, e, f))
             }
