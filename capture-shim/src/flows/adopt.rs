@@ -49,11 +49,17 @@ fn number_flow(
     is_first: bool,
     nature: &Nature,
 ) -> Entry {
-    let ask = |option, otherwise| raw::socket_option::<c_int>(fd, option).unwrap_or(otherwise);
-    let (domain, kind) = (ask(libc::SO_DOMAIN, nature.domain), ask(libc::SO_TYPE, nature.kind));
+    // What the call that made the socket says for sure is not asked for: a socket takes nine such
+    // calls otherwise.
+    let ask = |option, is_known: bool, known| match is_known {
+        true => known,
+        false => raw::socket_option::<c_int>(fd, option).unwrap_or(known),
+    };
+    let domain = ask(libc::SO_DOMAIN, nature.has_type(), nature.domain);
+    let kind = ask(libc::SO_TYPE, nature.has_type(), nature.kind);
     let cookie = raw::socket_option(fd, libc::SO_COOKIE).unwrap_or(nature.cookie);
     let namespace = raw::socket_option(fd, SO_NETNS_COOKIE).unwrap_or(nature.namespace);
-    let protocol = ask(libc::SO_PROTOCOL, nature.protocol);
+    let protocol = ask(libc::SO_PROTOCOL, nature.has_protocol(), nature.protocol);
     let entry = match (domain, kind) {
         _ if !is_selected(fd, domain, origin) => Entry::OTHER,
         (_, libc::SOCK_DGRAM) if uncaptured::is_ping(domain, protocol) => Entry::OTHER,
