@@ -10,7 +10,7 @@ use libc::uid_t;
 use crate::c_library::types;
 use crate::flows::survey;
 use crate::log::confinement::{self, Abilities};
-use crate::log::{directory, keep, program_facts, reserve, segment};
+use crate::log::{self, directory, keep, program_facts, reserve, segment};
 use crate::platform::identity;
 use crate::platform::raw::{self, PAGE};
 use crate::platform::seccomp::{self, FilterCopy};
@@ -54,10 +54,15 @@ fn limit(asked: Option<(c_int, u64)>, call: impl FnOnce() -> c_int) -> c_int {
         _ => false,
     };
     if asked.is_some_and(is_hard) && !confinement::is_aside() {
-        let socket = survey::any_socket();
+        let socket = uses_sockets();
         confinement::provide(Abilities { populate: reserve::can_populate(), socket, fork: false });
     }
     call()
+}
+
+/// Whether the process has a log, or a socket that it may have inherited. Those have low numbers.
+fn uses_sockets() -> bool {
+    log::existing().is_some() || survey::any_low_socket()
 }
 
 /// Resource and new limit of a call. The program's pointer may be wrong.
@@ -145,12 +150,13 @@ pub(crate) unsafe fn unshare(real: types::unshare, flags: c_int) -> c_int {
     unsafe { real(flags) }
 }
 
-/// Makes a call that takes away rights on files (`landlock_restrict_self`).
+/// Makes a call that takes away rights on files (`landlock_restrict_self`). Most processes that
+/// make it have no socket, and few of those will have one or a child: unpackers, converters.
 pub(crate) fn fence(call: impl FnOnce() -> c_long) -> c_long {
     if !confinement::is_aside() {
         confinement::provide(Abilities {
             populate: reserve::can_populate(),
-            socket: true,
+            socket: uses_sockets(),
             fork: true,
         });
     }

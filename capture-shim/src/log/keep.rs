@@ -88,13 +88,25 @@ pub(crate) fn directory() {
     if DIRECTORY.get(0).is_some() {
         return;
     }
-    let opened = directory::open().or_else(|_| {
-        directory::make_all();
-        directory::open()
-    });
-    if let Ok(directory) = opened {
+    if let Ok(directory) = open_home() {
         DIRECTORY.keep(&directory, 0);
     }
+}
+
+/// Opens the directory of the host, which is made where it is missing.
+fn open_home() -> Result<Descriptor, isize> {
+    directory::open().or_else(|error| {
+        if directory::is_uprooted() {
+            return Err(error);
+        }
+        directory::make_all();
+        directory::open()
+    })
+}
+
+/// Directory of the host, for several files to be made in it.
+pub(crate) fn home() -> Result<Descriptor, isize> {
+    DIRECTORY.get(0).map_or_else(open_home, Ok)
 }
 
 /// Keeps the process's log, unless it is kept already.
@@ -166,7 +178,7 @@ pub(crate) fn unlink(path: &CStr) {
 }
 
 /// Last part of a path.
-fn name(path: &CStr) -> &CStr {
+pub(super) fn name(path: &CStr) -> &CStr {
     let bytes = path.to_bytes_with_nul();
     let begin = bytes.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
     bytes.get(begin..).and_then(|name| CStr::from_bytes_with_nul(name).ok()).unwrap_or(c"")
