@@ -151,7 +151,9 @@ pub(crate) fn collect() {
 
 /// Frees the notes in a child that has begun: they are for its parent.
 pub(crate) fn begin_child() {
-    NOTES.0.iter().for_each(|note| note.state.store(FREE, Relaxed));
+    // A page that is not written is not copied.
+    let taken = NOTES.0.iter().filter(|note| note.state.load(Relaxed) != FREE);
+    taken.for_each(|note| note.state.store(FREE, Relaxed));
 }
 
 /// Writes the record of a program that loads no library.

@@ -186,8 +186,13 @@ pub(super) fn name(path: &CStr) -> &CStr {
 
 /// Closes the descriptor of the parent's log, in a child that has begun.
 pub(crate) fn begin_child() {
-    let fd = LOG.fd.swap(-1, Relaxed);
-    if fd >= 0 && LOG.is(&Descriptor::kept(fd)) {
+    // A page that is not written is not copied, and hardly any process has one.
+    let fd = LOG.fd.load(Relaxed);
+    if fd < 0 {
+        return;
+    }
+    LOG.fd.store(-1, Relaxed);
+    if LOG.is(&Descriptor::kept(fd)) {
         drop(Descriptor::owned(fd));
     }
 }
