@@ -6,6 +6,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::handed::Handed;
+
 /// Code that is put into programs: a flat image that runs at any address.
 #[derive(Clone, Debug, Default)]
 pub struct Blob {
@@ -243,6 +245,8 @@ pub struct Injection {
     pub argument: Argument,
     /// Maximum number of bytes of the stubs.
     pub stubs_room: u64,
+    /// What the blob is handed where no path leads there; `None` for nothing.
+    pub handed: Option<Arc<Handed>>,
     /// Makes the stubs and patches.
     pub assemble: Assemble,
 }

@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod blob;
+#[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), path = "handed_elsewhere.rs")]
+mod handed;
 mod library;
 mod outcome;
 mod patcher;

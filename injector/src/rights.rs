@@ -30,7 +30,7 @@ pub(crate) fn look(process: u32, path: &Path) -> Result<(), Left> {
 
 /// Opens a file without reading it, below the root that a process has, or by a descriptor that it
 /// has.
-fn open(process: u32, path: &Path) -> Option<OwnedFd> {
+pub(crate) fn open(process: u32, path: &Path) -> Option<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let folder =
         |name: &str| rustix::fs::open(format!("/proc/{process}/{name}"), flags, Mode::empty()).ok();

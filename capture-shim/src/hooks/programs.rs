@@ -7,6 +7,7 @@ use libc::pid_t;
 use socket_log::encode::ProcessEvent;
 use socket_log::layout::state as progress;
 
+use super::announce;
 use super::unseen::{self, Program};
 use crate::c_library::{real, types};
 use crate::flows::closing;
@@ -44,7 +45,7 @@ macro_rules! with_environment {
             let (mut complete, refused) = (CompleteEnvironment::new(), settings::refusal());
             // SAFETY: the program's own call and environment.
             replace(&$named, refused, || unsafe {
-                real($program, arguments, complete.of(variables, refused))
+                real($program, arguments, complete.of(variables, refused, announce::is_far(refused)))
             })
         }
     )*};
@@ -84,7 +85,13 @@ pub(crate) unsafe fn execveat(
     let program = Program::Below(directory, path);
     // SAFETY: the program's own call and environment.
     replace(&program, refused, || unsafe {
-        real(directory, path, arguments, complete.of(variables, refused), flags)
+        real(
+            directory,
+            path,
+            arguments,
+            complete.of(variables, refused, announce::is_far(refused)),
+            flags,
+        )
     })
 }
 
@@ -104,7 +111,14 @@ pub(crate) unsafe fn spawn(
     let mut pid = 0;
     // SAFETY: the program's own call and environment; a null place for the pid is allowed.
     let result = unsafe {
-        real(&mut pid, path, actions, attributes, arguments, complete.of(variables, refused))
+        real(
+            &mut pid,
+            path,
+            actions,
+            attributes,
+            arguments,
+            complete.of(variables, refused, announce::is_far(refused)),
+        )
     };
     if result == 0 {
         if !child.is_null() {
@@ -136,7 +150,14 @@ pub(crate) unsafe fn pidfd_spawn(
     let announced = unseen::is_coming(&Program::Name(path), refused, !actions.is_null());
     // SAFETY: the program's own call and environment.
     let result = unsafe {
-        real(child, path, actions, attributes, arguments, complete.of(variables, refused))
+        real(
+            child,
+            path,
+            actions,
+            attributes,
+            arguments,
+            complete.of(variables, refused, announce::is_far(refused)),
+        )
     };
     if result != 0
         && let Some(announced) = announced

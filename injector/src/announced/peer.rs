@@ -30,7 +30,7 @@ pub(crate) fn process(connection: &UnixStream) -> Result<u32, Error> {
 }
 
 /// Whether a process is of a user now.
-fn is_of(process: u32, user: u32) -> bool {
+pub(crate) fn is_of(process: u32, user: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
     let mut users = line.unwrap_or_default().split_ascii_whitespace();
