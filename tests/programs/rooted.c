@@ -3,11 +3,14 @@
 // usage: rooted pair COUNT: listens, begins its own client, and answers each of COUNT requests in a
 //                           child of its own. The exit status is that of the client.
 //        rooted ask PORT COUNT: asks COUNT times.
+//        rooted above: says which of its directories have another one above.
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,8 +35,25 @@ static int answer(int fd)
     return recv(fd, request, 5, MSG_WAITALL) == 5 && send(fd, "answer.", 7, 0) == 7 ? 0 : 20;
 }
 
+static int above(void)
+{
+    struct stat own, above;
+    int directories = 0;
+    for (int fd = 3; fd < 2000; fd++) {
+        if (fstat(fd, &own) || !S_ISDIR(own.st_mode))
+            continue;
+        directories++;
+        if (!fstatat(fd, "..", &above, 0) && above.st_ino != own.st_ino)
+            printf("%d leads out\n", fd);
+    }
+    printf("%d directories\n", directories);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 2 && !strcmp(argv[1], "above"))
+        return above();
     if (argc == 4 && !strcmp(argv[1], "ask"))
         return ask(atoi(argv[2]), atoi(argv[3]));
     if (argc != 3 || strcmp(argv[1], "pair"))

@@ -69,6 +69,14 @@ impl KeptDescriptor {
         None
     }
 
+    /// Closes the descriptor, while it still is the same file.
+    fn let_go(&self) {
+        let fd = self.fd.swap(-1, Relaxed);
+        if fd >= 0 && self.is(&Descriptor::kept(fd)) {
+            drop(Descriptor::owned(fd));
+        }
+    }
+
     /// Whether `file` is the one that is kept. The kernel's answer is not on the stack of those
     /// that go on with it.
     #[inline(never)]
@@ -218,10 +226,13 @@ fn name(path: &CStr) -> &CStr {
 
 /// Closes the descriptor of the parent's log, in a child that has begun.
 pub(crate) fn begin_child() {
-    let fd = LOG.fd.swap(-1, Relaxed);
-    if fd >= 0 && LOG.is(&Descriptor::kept(fd)) {
-        drop(Descriptor::owned(fd));
-    }
+    LOG.let_go();
+}
+
+/// Closes all descriptors, in a process that goes on without the library.
+#[cfg(feature = "injected")]
+pub(crate) fn let_go() {
+    ALL.iter().for_each(|kept| kept.let_go());
 }
 
 /// Whether `fd` is kept, and so closed as far as the program knows.

@@ -2,6 +2,7 @@
 //! there to the recorder or to the data directory, and nothing is mounted for it.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -95,26 +96,108 @@ fn a_static_pair_in_a_sandbox_is_recorded_at_both_ends() {
     });
 }
 
-/// In a container, with the environment, filters and rights that its configuration says.
+/// A container with the root, as the configuration says that `spec` writes.
+fn bundle(root: &Path, runtime: &Path, words: &str, filter: Option<&str>) -> PathBuf {
+    let bundle = root.parent().unwrap().join("bundle");
+    fs::create_dir_all(&bundle).unwrap();
+    successful(Command::new(runtime).arg("spec").current_dir(&bundle));
+    let file = bundle.join("config.json");
+    let mut config: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    config["process"]["terminal"] = false.into();
+    config["process"]["args"] = words.split(' ').collect::<Vec<_>>().into();
+    config["process"]["env"] = serde_json::json!(["PATH=/"]);
+    config["root"] = serde_json::json!({ "path": root, "readonly": false });
+    // Not every machine lets these be made.
+    let is_of_groups = |kind: &serde_json::Value| kind == "cgroup";
+    for list in [&["linux", "namespaces"][..], &["mounts"]] {
+        let list = list.iter().fold(&mut config, |at, name| &mut at[*name]);
+        list.as_array_mut().unwrap().retain(|one| !is_of_groups(&one["type"]));
+    }
+    if let Some(forbidden) = filter {
+        config["linux"]["seccomp"] = serde_json::json!({
+            "defaultAction": "SCMP_ACT_ALLOW",
+            "syscalls": [{ "names": [forbidden], "action": "SCMP_ACT_KILL" }],
+        });
+    }
+    fs::write(&file, config.to_string()).unwrap();
+    bundle
+}
+
+/// Command that runs a container, with groups of processes as crun wants them.
+fn run(bundle: &Path, runtime: &Path) -> String {
+    let name = format!("sockcap-{}", bundle.parent().unwrap().file_name().unwrap().display());
+    format!(
+        "cd {} && exec unshare --mount sh -c '
+            while umount -l /sys/fs/cgroup 2>/dev/null; do :; done
+            mount -t cgroup2 none /sys/fs/cgroup && exec {} run {}'",
+        bundle.display(),
+        runtime.display(),
+        name.replace('.', ""),
+    )
+}
+
+/// In a container, with the environment and the rights that its configuration says.
 #[test]
 fn a_static_pair_in_a_container_is_recorded_at_both_ends() {
     let crun = program("crun");
+    is_whole_behind(|root| run(&bundle(root, &crun, &pair(), None), &crun));
+}
+
+/// A program whose container forbids what the library takes is left alone, and named.
+#[test]
+fn a_static_pair_behind_a_filter_is_unharmed_and_named() {
+    let (recording, crun) = (Recording::new(), program("crun"));
+    let root = root(&recording);
+    let script = run(&bundle(&root, &crun, &pair(), Some("socketpair")), &crun);
+    fs::create_dir_all(recording.data()).unwrap();
+    let mut command = Command::new(sockcap());
+    command.args(["record", "--inject", "--host", "host", "-d"]).arg(recording.data());
+    let output = command.args(["--", "sh", "-c", &script]).output().unwrap();
+    assert_eq!(text(&output.stdout), "unharmed\n", "{output:?}");
+    assert!(output.status.success(), "{output:?}");
+    let said = text(&output.stderr);
+    assert!(said.contains("not recorded: rooted: a filter for system calls"), "{said}");
+}
+
+/// The directory of the logs leads to no other file of the host.
+#[test]
+fn what_a_program_behind_another_root_is_handed_does_not_lead_out() {
+    let recording = Recording::new();
+    let root = root(&recording);
+    let script = format!("exec chroot {} /rooted above", root.display());
+    let printed = record(&recording, &["sh", "-c", &script]);
+    assert_eq!(printed, "1 directories\n");
+}
+
+/// Programs of a user who is not let through to the recorder's socket.
+#[test]
+fn a_static_pair_of_another_user_is_recorded_at_both_ends() {
     is_whole_behind(|root| {
-        let bundle = root.parent().unwrap().join("bundle");
-        fs::create_dir_all(&bundle).unwrap();
-        successful(Command::new(&crun).arg("spec").current_dir(&bundle));
-        let file = bundle.join("config.json");
-        let mut config: serde_json::Value =
-            serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
-        config["process"]["terminal"] = false.into();
-        config["process"]["args"] = pair().split(' ').collect::<Vec<_>>().into();
-        config["process"]["env"] = serde_json::json!(["PATH=/"]);
-        config["root"]["path"] = root.to_str().unwrap().into();
-        config["root"]["readonly"] = false.into();
-        fs::write(&file, config.to_string()).unwrap();
-        let name = format!("sockcap-{}", std::process::id());
-        format!("cd {} && exec {} run {name}", bundle.display(), crun.display())
+        let folder = root.parent().unwrap();
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
+        format!("exec setpriv --reuid 65534 --clear-groups {}{}", root.display(), pair())
     });
+}
+
+/// A recorder that does not run cannot put a library anywhere: programs go on, and are named.
+#[test]
+fn programs_that_begin_while_the_recorder_is_stopped_are_named() {
+    let recording = Recording::new();
+    let root = root(&recording);
+    fs::create_dir_all(recording.data()).unwrap();
+    let script = format!(
+        "kill -STOP $PPID; chroot {0} {1}; {0}{1}; kill -CONT $PPID",
+        root.display(),
+        pair(),
+    );
+    let mut command = Command::new(sockcap());
+    command.args(["record", "--inject", "--host", "host", "-d"]).arg(recording.data());
+    let output = command.args(["--", "sh", "-c", &script]).output().unwrap();
+    assert_eq!(text(&output.stdout), "unharmed\nunharmed\n", "{output:?}");
+    let words = "rooted: loads no library, and --inject did not put one into it";
+    assert!(text(&output.stderr).contains(words), "{output:?}");
+    let info = successful(Command::new(sockcap()).arg("info").arg("-d").arg(recording.data()));
+    assert!(info.contains("of which nothing is recorded: 2"), "{info}");
 }
 
 /// Who records has no rights but those of a user of its own.
