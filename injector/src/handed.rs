@@ -5,12 +5,14 @@
 //! descriptors by. So no path, no network of the process's own and no number of a process plays a
 //! part, and nothing is left open over an exec.
 
+mod directory;
+
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::{PidfdGetfdFlags, pidfd_getfd};
@@ -45,6 +47,8 @@ pub struct Handed {
     pub place: u64,
     /// Directory in which the process makes its logs.
     pub directory: PathBuf,
+    /// The same, opened the first time that it is needed.
+    pub opened: OnceLock<OwnedFd>,
     /// Socket at which the recorder takes announcements.
     pub socket: PathBuf,
 }
@@ -64,7 +68,7 @@ impl Handed {
             return Ok(());
         }
         let failed = |source| Error::Kernel { process, step: STEP, source };
-        let directory = directory(&self.directory).map_err(failed)?;
+        let directory = self.opened().map_err(failed)?;
         let socket = self.connect().map_err(failed)?;
         let room = remote.free_stack().saturating_sub(ROOM) & !15;
         let kind = (libc::SOCK_DGRAM | libc::SOCK_CLOEXEC) as u64;
@@ -111,6 +115,15 @@ impl Handed {
         is_same(&self.directory) && is_same(&self.socket)
     }
 
+    /// The directory, which is opened once.
+    fn opened(&self) -> io::Result<&OwnedFd> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
+        let opened = directory::open(&self.directory)?;
+        Ok(self.opened.get_or_init(|| opened))
+    }
+
     /// Socket to which the process can send.
     fn connect(&self) -> io::Result<UnixDatagram> {
         let socket = UnixDatagram::unbound()?;
@@ -119,26 +132,6 @@ impl Handed {
         socket.connect(far::path(&self.socket))?;
         Ok(socket)
     }
-}
-
-/// The directory, where possible as a mount of its own: nothing above it can be reached from there.
-/// That takes rights; without them, the process is of the same user as the recorder.
-fn directory(path: &Path) -> io::Result<OwnedFd> {
-    let mut text = path.as_os_str().as_bytes().to_vec();
-    text.push(0);
-    let flags = libc::OPEN_TREE_CLONE as libc::c_long | libc::c_long::from(libc::O_CLOEXEC);
-    // SAFETY: the path ends with a zero byte, and the kernel reads it alone.
-    let opened =
-        unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, text.as_ptr(), flags) };
-    if let Some(opened) = i32::try_from(opened).ok().filter(|opened| *opened >= 0) {
-        // SAFETY: a new descriptor that is nobody else's.
-        return Ok(unsafe { OwnedFd::from_raw_fd(opened) });
-    }
-    let flags = rustix::fs::OFlags::PATH
-        | rustix::fs::OFlags::DIRECTORY
-        | rustix::fs::OFlags::NOFOLLOW
-        | rustix::fs::OFlags::CLOEXEC;
-    Ok(rustix::fs::open(path, flags, rustix::fs::Mode::empty())?)
 }
 
 /// A descriptor of the process as one of ours.

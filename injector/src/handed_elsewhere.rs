@@ -1,6 +1,8 @@
 //! The same on machines and systems that this crate is not for: nothing is handed to anybody.
 
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// Bytes of the words in the blob that have numbers of descriptors.
 pub(crate) const BYTES: usize = 8;
@@ -12,6 +14,8 @@ pub struct Handed {
     pub place: u64,
     /// Directory in which the process makes its logs.
     pub directory: PathBuf,
+    /// The same, opened.
+    pub opened: OnceLock<OwnedFd>,
     /// Socket at which the recorder takes announcements.
     pub socket: PathBuf,
 }

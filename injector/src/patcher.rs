@@ -1,7 +1,7 @@
 //! Injections of one library into programs whose system calls the crate `patching` finds.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use patching::{Entries, GoroutineFields, Kind, Survey, assemble};
 
@@ -87,7 +87,10 @@ impl Patcher {
         let end = library.blob.memory.saturating_sub(handed::BYTES as u64);
         let place = library.symbol(symbol).filter(|place| *place <= end);
         let place = place.ok_or(Error::Blob("it lacks the words for what it is handed"))?;
-        Ok(Patcher { handed: Some(Arc::new(Handed { place, directory, socket })), ..self })
+        Ok(Patcher {
+            handed: Some(Arc::new(Handed { place, directory, opened: OnceLock::new(), socket })),
+            ..self
+        })
     }
 
     /// The library for a program: it is told where numbers of goroutines are.

@@ -200,11 +200,9 @@ fn programs_that_begin_while_the_recorder_is_stopped_are_named() {
     assert!(info.contains("of which nothing is recorded: 2"), "{info}");
 }
 
-/// Who records has no rights but those of a user of its own.
-#[test]
-fn a_static_pair_in_a_sandbox_of_a_user_without_rights_is_recorded_at_both_ends() {
-    let recording = Recording::new();
-    let root = root(&recording);
+/// Records a program in a sandbox, by a recorder that has no rights but those of a user of its own.
+fn record_without_rights(recording: &Recording, words: &str) -> String {
+    let root = root(recording);
     let folder = recording.data().parent().unwrap().to_owned();
     for path in [&folder, &root] {
         std::os::unix::fs::chown(path, Some(65534), Some(65534)).unwrap();
@@ -213,10 +211,26 @@ fn a_static_pair_in_a_sandbox_of_a_user_without_rights_is_recorded_at_both_ends(
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(sockcap());
     command.args(["record", "--inject", "--host", "host", "-d"]).arg(recording.data()).arg("--");
     command.arg(program("bwrap")).args(["--unshare-all", "--bind"]).arg(&root).arg("/");
-    command.args(pair().split(' ')).current_dir(&folder);
-    let cache = folder.join("cache");
-    let output = command.env("XDG_CACHE_HOME", cache).env("TMPDIR", &folder).output().unwrap();
+    command.args(words.split(' ')).current_dir(&folder).env("HOME", &folder);
+    for variable in ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"] {
+        command.env_remove(variable);
+    }
+    let output = command.env("TMPDIR", &folder).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     assert!(!text(&output.stderr).contains("warning"), "{}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+#[test]
+fn a_static_pair_in_a_sandbox_of_a_user_without_rights_is_recorded_at_both_ends() {
+    let recording = Recording::new();
+    assert_eq!(record_without_rights(&recording, &pair()), "unharmed\n");
     assert_whole(&recording.logs());
+}
+
+/// Nor does it where the recorder may make no mount.
+#[test]
+fn what_a_recorder_without_rights_hands_over_does_not_lead_out() {
+    let recording = Recording::new();
+    assert_eq!(record_without_rights(&recording, "/rooted above"), "1 directories\n");
 }
