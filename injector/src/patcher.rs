@@ -70,8 +70,8 @@ impl Patcher {
         Ok(Patcher { goroutines: Some(Goroutines { before, ready, fields }), ..self })
     }
 
-    /// The same for a library that has two words of four bytes, by the name `symbol`, for numbers of
-    /// descriptors. Where one of the two paths does not lead a program to where it leads us, the
+    /// The same for a library that has two words of four bytes, by the name `symbol`, for numbers
+    /// of descriptors. Where one of the two paths does not lead a program to where it leads us, the
     /// library is handed the `directory`, in which logs are made, and a socket of the recorder that
     /// takes announcements at `socket` ([`crate::Server`]).
     ///

@@ -51,8 +51,8 @@ pub(crate) fn recorder() -> Option<&'static [u8]> {
     settings::option(settings::INJECTOR).filter(|socket| !socket.is_empty())
 }
 
-/// Whether a recorder puts the library into programs that cannot load it (`refused` is the error, or
-/// 0), as they are behind another root.
+/// Whether a recorder puts the library into programs that cannot load it, as they are behind
+/// another root; `refused` is the error, or 0.
 pub(crate) fn is_far(refused: core::ffi::c_int) -> bool {
     refused != 0 && keep::kept_recorder().is_some()
 }
