@@ -96,7 +96,8 @@ fn a_static_pair_in_a_sandbox_is_recorded_at_both_ends() {
     });
 }
 
-/// A container with the root, as the configuration says that `spec` writes.
+/// A container with the root, as the configuration says that `spec` writes, but for groups of
+/// processes and their limits.
 fn bundle(root: &Path, runtime: &Path, words: &str, filter: Option<&str>) -> PathBuf {
     let bundle = root.parent().unwrap().join("bundle");
     fs::create_dir_all(&bundle).unwrap();
@@ -113,6 +114,7 @@ fn bundle(root: &Path, runtime: &Path, words: &str, filter: Option<&str>) -> Pat
         let list = list.iter().fold(&mut config, |at, name| &mut at[*name]);
         list.as_array_mut().unwrap().retain(|one| !is_of_groups(&one["type"]));
     }
+    config["linux"].as_object_mut().unwrap().remove("resources");
     if let Some(forbidden) = filter {
         config["linux"]["seccomp"] = serde_json::json!({
             "defaultAction": "SCMP_ACT_ALLOW",
