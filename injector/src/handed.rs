@@ -1,8 +1,8 @@
 //! Descriptors that a blob is handed in a process which cannot have them by path: the process is
 //! behind another root directory, or has mounts of its own.
 //!
-//! The process makes a pair of sockets, one of which the recorder takes (`pidfd_getfd`) to send the
-//! descriptors by. So no path, no network of the process's own and no number of a process plays a
+//! The process makes a pair of sockets. The recorder takes one of the two (`pidfd_getfd`), and sends
+//! the descriptors there. So no path, no network of the process's own and no number of a process plays a
 //! part, and nothing is left open over an exec.
 
 mod directory;
@@ -11,13 +11,12 @@ use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixDatagram;
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::path::Path;
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::{PidfdGetfdFlags, pidfd_getfd};
 
-use crate::announced::{far, peer};
+use crate::blob::{self, Handed};
 use crate::memory::Memory;
 use crate::outcome::Error;
 use crate::remote::Remote;
@@ -28,7 +27,7 @@ use crate::tuning::ANSWER;
 /// Number of descriptors.
 const COUNT: usize = 2;
 /// Bytes of the words in the blob that have their numbers.
-pub(crate) const BYTES: usize = 4 * COUNT;
+const BYTES: usize = Handed::BYTES;
 /// Bytes below the program's stack in which a message is described to the kernel.
 const ROOM: u64 = 256;
 /// Places in that room: of what is received, of its one byte, of the control data, of the pair.
@@ -38,20 +37,6 @@ const CONTROL: usize = 80;
 const PAIR: usize = 160;
 /// Bytes of the control data: its head and the numbers.
 const CONTROL_BYTES: usize = 16 + BYTES;
-
-/// What a blob is handed where no path leads there.
-#[derive(Debug)]
-pub struct Handed {
-    /// Offset in the blob of two words of four bytes: the numbers of the directory and of the
-    /// socket, 0 where there is none.
-    pub place: u64,
-    /// Directory in which the process makes its logs.
-    pub directory: PathBuf,
-    /// The same, opened the first time that it is needed.
-    pub opened: OnceLock<OwnedFd>,
-    /// Socket at which the recorder takes announcements.
-    pub socket: PathBuf,
-}
 
 impl Handed {
     /// Hands both to a process that is worked in, if it needs them, and writes their numbers into
@@ -99,7 +84,7 @@ impl Handed {
     /// Whether both paths lead a process to where they lead us. One of another user may not be let
     /// through.
     fn is_reached_by(&self, process: u32) -> bool {
-        if !peer::is_of(process, rustix::process::geteuid().as_raw()) {
+        if !rights::is_of(process, rustix::process::geteuid().as_raw()) {
             return false;
         }
         let is_same = |path: &Path| {
@@ -129,7 +114,7 @@ impl Handed {
         let socket = UnixDatagram::unbound()?;
         // Where the recorder has been stopped, the process waits no longer than for an answer.
         socket.set_write_timeout(Some(ANSWER))?;
-        socket.connect(far::path(&self.socket))?;
+        socket.connect(blob::far_path(&self.socket))?;
         Ok(socket)
     }
 }

@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod blob;
-#[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), path = "handed_elsewhere.rs")]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod handed;
 mod library;
 mod outcome;

@@ -1,12 +1,13 @@
 //! Injections of one library into programs whose system calls the crate `patching` finds.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use patching::{Entries, GoroutineFields, Kind, Survey, assemble};
 
-use crate::blob::{Argument, Blob, Injection, Patch, Patches, Placed, Prepare, Reason, Target};
-use crate::handed::{self, Handed};
+use crate::blob::{
+    Argument, Blob, Handed, Injection, Patch, Patches, Placed, Prepare, Reason, Target,
+};
 use crate::library::Library;
 use crate::outcome::Error;
 use crate::surveys::Surveys;
@@ -84,13 +85,10 @@ impl Patcher {
         directory: PathBuf,
         socket: PathBuf,
     ) -> Result<Patcher, Error> {
-        let end = library.blob.memory.saturating_sub(handed::BYTES as u64);
+        let end = library.blob.memory.saturating_sub(Handed::BYTES as u64);
         let place = library.symbol(symbol).filter(|place| *place <= end);
         let place = place.ok_or(Error::Blob("it lacks the words for what it is handed"))?;
-        Ok(Patcher {
-            handed: Some(Arc::new(Handed { place, directory, opened: OnceLock::new(), socket })),
-            ..self
-        })
+        Ok(Patcher { handed: Some(Arc::new(Handed::new(place, directory, socket))), ..self })
     }
 
     /// The library for a program: it is told where numbers of goroutines are.

@@ -49,6 +49,15 @@ pub(crate) fn open(process: u32, path: &Path) -> Option<OwnedFd> {
     }
 }
 
+/// Whether a process is of a user now.
+pub(crate) fn is_of(process: u32, user: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    let mut users = line.unwrap_or_default().split_ascii_whitespace();
+    // The effective one stands behind the real one, and is what a connection has.
+    users.nth(1).and_then(|effective| effective.parse().ok()) == Some(user)
+}
+
 /// Number of the descriptor by which a process names a file, and the path below that.
 fn of_descriptor(process: u32, path: &Path) -> Option<(u32, &Path)> {
     let own = format!("/proc/{process}/fd");

@@ -1,12 +1,11 @@
 //! Connections of processes that no path leads to the recorder from: each makes a pair of sockets,
 //! and sends one of them in a datagram. The socket for these is beside the one for connections.
 
-use std::ffi::OsString;
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixDatagram, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketType, recvmsg,
@@ -14,12 +13,7 @@ use rustix::net::{
 };
 use rustix::process::Pid;
 
-/// Path of the socket, by that of the one for connections.
-pub(crate) fn path(connections: &Path) -> PathBuf {
-    let mut path = OsString::from(connections);
-    path.push(".far");
-    PathBuf::from(path)
-}
+pub(crate) use crate::blob::far_path as path;
 
 /// Makes the socket, at which nothing is waited for.
 pub(crate) fn bind(connections: &Path) -> io::Result<UnixDatagram> {
