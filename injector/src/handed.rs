@@ -1,9 +1,9 @@
 //! Descriptors that a blob is handed in a process which cannot have them by path: the process is
 //! behind another root directory, or has mounts of its own.
 //!
-//! The process makes a pair of sockets. The recorder takes one of the two (`pidfd_getfd`), and sends
-//! the descriptors there. So no path, no network of the process's own and no number of a process plays a
-//! part, and nothing is left open over an exec.
+//! The process makes a pair of sockets. The recorder takes one of the two (`pidfd_getfd`), and
+//! sends the descriptors there. So no path, no network of the process's own and no number of a
+//! process plays a part, and nothing is left open over an exec.
 
 mod directory;
 
