@@ -156,8 +156,10 @@ pub mod unseen {
     pub const GO: u16 = 6;
     /// A filter for system calls (seccomp), which the program inherits, forbids it to make a log.
     pub const FILTER: u16 = 7;
+    /// The program loads no library, and the recorder, which was told of it, has put none into it.
+    pub const NOT_PUT: u16 = 8;
     /// Name of each cause on screen.
-    pub const NAMES: [&str; 8] = [
+    pub const NAMES: [&str; 9] = [
         "",
         "statically linked",
         "has the rights of another user or capabilities",
@@ -166,6 +168,7 @@ pub mod unseen {
         "libsockcap.so cannot be opened where it runs",
         "written in Go, which calls the kernel past libc",
         "a filter for system calls (seccomp) forbids it to make a log",
+        "loads no library, and --inject did not put one into it",
     ];
 }
 

@@ -102,6 +102,7 @@ fn uproot(call: impl FnOnce() -> c_long) -> c_long {
     }
     program_facts::remember();
     keep::directory();
+    keep::recorder();
     let result = call();
     if result == 0 {
         directory::set_uprooted();
@@ -139,13 +140,29 @@ pub(crate) unsafe fn setns(real: types::setns, fd: c_int, kind: c_int) -> c_int 
     }
 }
 
-/// # Safety
-/// As `unshare`. Mounts of its own may hide the data directory later, so paths stay good, but not
-/// for sure.
-pub(crate) unsafe fn unshare(real: types::unshare, flags: c_int) -> c_int {
-    if flags & libc::CLONE_NEWNS != 0 && !confinement::is_aside() {
-        keep::directory();
+/// Keeps the ways of a process that is about to give itself, or a child, mounts of its own. They
+/// may hide the data directory later, so paths stay good, but not for sure.
+#[inline(always)]
+pub(crate) fn keep_ways(flags: c_int) {
+    if flags & libc::CLONE_NEWNS != 0 {
+        keep_both();
     }
+}
+
+/// Keeps the directory of the host, and a socket of the recorder.
+#[cold]
+#[inline(never)]
+fn keep_both() {
+    if !confinement::is_aside() {
+        keep::directory();
+        keep::recorder();
+    }
+}
+
+/// # Safety
+/// As `unshare`.
+pub(crate) unsafe fn unshare(real: types::unshare, flags: c_int) -> c_int {
+    keep_ways(flags);
     // SAFETY: the program's own call.
     unsafe { real(flags) }
 }

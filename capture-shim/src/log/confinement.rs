@@ -58,6 +58,8 @@ pub(crate) fn hand_over(user: uid_t) {
     if user == uid_t::MAX || user == raw::geteuid() || is_aside() {
         return;
     }
+    // The new user may not be let through to it.
+    keep::recorder();
     let Some(mut memory) = Scratch::new() else { return };
     let path: &mut Text<PATH> = memory.text();
     directory::push_home(path);

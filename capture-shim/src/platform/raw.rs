@@ -21,7 +21,7 @@ pub(crate) use memory::*;
 pub(crate) use own_process::*;
 pub(crate) use signals::*;
 pub(crate) use sockets::*;
-pub(crate) use stream::connect;
+pub(crate) use stream::{connect, connect_datagrams, hand_stream};
 
 socket_log::without_std! {
     pub(crate) use call::abort;

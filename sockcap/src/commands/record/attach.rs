@@ -52,7 +52,7 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<(), Error> {
     folders::make(asked.directory, &host)
         .map_err(|source| Error::file(&asked.directory.join("hosts").join(&host), source))?;
     let stop = stopped_by_signals_and_hangup()?;
-    let injection = Injection::begin(asked.library)?;
+    let injection = Injection::begin(asked.library, folders::of_host(asked.directory, &host))?;
     let variables = variables(asked, &host, &injection);
     let recorded = attach(asked, &injection, &variables)?;
     let longest = recorded.iter().map(|of| of.attached.stopped()).max().unwrap_or_default();
