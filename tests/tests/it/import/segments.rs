@@ -78,6 +78,9 @@ fn strace_of_both_ends_gives_what_the_library_recorded() {
         import(&witnessed, &imported);
         let (library, by_library) = messages(&DataDir::new(witnessed.recording.data()));
         let (strace, by_strace) = messages(&imported);
+        // strace shows no name of a socket that was bound by its only send.
+        let [strace, library] =
+            [strace, library].map(|sizes| sizes.into_values().collect::<Vec<_>>());
         assert_eq!(strace, library, "{way} {options:?}");
         let count: u64 = printed.split(' ').next().unwrap().parse().unwrap();
         for outcome in [&by_library, &by_strace] {
