@@ -167,6 +167,14 @@ impl Datagram {
         u32::from(sent) | u32::from(truncated) << 1 | u32::from(unchecked) << 2
     }
 
+    /// In [`Datagram::flags`], that the call may have moved several datagrams at once.
+    pub(crate) const JOINED: u32 = 1 << 3;
+
+    /// Whether the call may have moved several datagrams at once, of a size that is not known.
+    pub(crate) fn joined(&self) -> bool {
+        self.flags & Datagram::JOINED != 0
+    }
+
     pub(crate) fn sent(&self) -> bool {
         self.flags & 1 != 0
     }

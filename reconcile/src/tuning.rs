@@ -312,6 +312,12 @@ pub(crate) const MAX_PAIRS_OF_A_CONTENT: usize = 1 << 20;
 /// Maximum number of datagrams of one key that are compared before they are matched, each as often
 /// as there are sockets that it can belong to. Of more, only the machines count.
 pub(crate) const MAX_COMPARED: usize = 1 << 23;
+/// Number of datagrams behind the last one that was found, and before it, in which those are looked
+/// for that are parts of a joined one: those of other threads that come in between.
+pub(crate) const JOINED_REACH: usize = 64;
+/// Maximum number of datagrams that are taken for the same bytes together. The kernel cuts a send
+/// into 128 at most, and the two sides may join others.
+pub(crate) const MAX_JOINED: usize = 512;
 /// Number of datagrams of a block, 640 KB.
 pub(crate) const DATAGRAM_BLOCK: usize = 16 << 10;
 /// Number of rows that are not yet worth being put in order.

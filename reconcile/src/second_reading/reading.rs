@@ -5,6 +5,7 @@
 //! missing like any lost record.
 
 use socket_log::encode::Direction;
+use socket_log::layout::source;
 use socket_log::{Log, Record};
 
 use crate::calls::{Datagram, LARGEST_TRANSFER};
@@ -208,10 +209,16 @@ impl<'a> SecondReading<'a> {
                         truncated,
                         peeked: false,
                         unchecked,
+                        joined,
                         peer,
                         ..
                     } => {
                         if let Some(socket) = self.places.get(flow) {
+                            let of = self.sockets.all.get(socket as usize);
+                            // No packet says that the network card, or the receiver, cuts it.
+                            let joined =
+                                joined || of.is_some_and(|of| of.source == source::PACKETS);
+                            let joined = if joined { Datagram::JOINED } else { 0 };
                             let time = clock.realtime(entry.ticks);
                             let named = peer.and_then(|peer| self.capture.names.find(&peer));
                             each(Call::Datagram(Datagram {
@@ -226,7 +233,7 @@ impl<'a> SecondReading<'a> {
                                     direction == Direction::Send,
                                     truncated,
                                     unchecked,
-                                ),
+                                ) | joined,
                                 operation: told.as_mut().map_or(0, |told| {
                                     told.datagram((flow, direction, entry.ticks))
                                 }),

@@ -104,6 +104,7 @@ fn line(out: &mut impl Write, clock: &Clock, routine: &str, entry: &Entry) -> io
             truncated,
             peeked,
             unchecked,
+            joined,
             duration,
             peer,
         } => {
@@ -115,7 +116,8 @@ fn line(out: &mut impl Write, clock: &Clock, routine: &str, entry: &Entry) -> io
             if let Some(peer) = peer {
                 write!(out, " peer {}", in_one_line(&peer.to_string()))?;
             }
-            for (flag, name) in [(truncated, "truncated"), (peeked, "peeked")] {
+            let flags = [(truncated, "truncated"), (peeked, "peeked"), (joined, "joined")];
+            for (flag, name) in flags {
                 if *flag {
                     write!(out, " {name}")?;
                 }

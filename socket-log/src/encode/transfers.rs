@@ -24,6 +24,9 @@ pub mod datagram_flag {
     /// The checksum is not known, and its field is zero: whoever saw the datagram did not see all
     /// of it.
     pub const NO_CHECKSUM: u8 = 4;
+    /// The call may have moved several datagrams at once (segmentation offload), and their size is
+    /// not known: bytes and checksum are of all of them together.
+    pub const JOINED: u8 = 8;
 }
 
 /// Transfer on a stream in the shortest form, or `None` when it needs [`transfer`]: a late flow,

@@ -119,6 +119,7 @@ fn datagram(
         truncated: flags & datagram_flag::TRUNCATED != 0,
         peeked: flags & datagram_flag::PEEKED != 0,
         unchecked: flags & datagram_flag::NO_CHECKSUM != 0,
+        joined: flags & datagram_flag::JOINED != 0,
         duration,
         peer,
     }

@@ -74,6 +74,9 @@ pub enum Record {
         peeked: bool,
         /// Whether the checksum is not known; it is 0 then.
         unchecked: bool,
+        /// Whether it may be several datagrams that were moved at once, of a size that is not
+        /// known.
+        joined: bool,
         /// Duration of the call, in ticks.
         duration: u64,
         /// Name of the peer, where the call named one.

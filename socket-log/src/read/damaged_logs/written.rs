@@ -96,6 +96,7 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
             let truncated = flags & datagram_flag::TRUNCATED != 0;
             let peeked = flags & datagram_flag::PEEKED != 0;
             let unchecked = flags & datagram_flag::NO_CHECKSUM != 0;
+            let joined = flags & datagram_flag::JOINED != 0;
             (
                 encode::datagram(&datagram).as_slice().to_vec(),
                 Record::Datagram {
@@ -106,6 +107,7 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
                     truncated,
                     peeked,
                     unchecked,
+                    joined,
                     duration,
                     peer,
                 },
