@@ -12,6 +12,7 @@ pub(crate) mod heads;
 mod moved;
 pub(crate) mod names;
 mod others;
+mod queues;
 pub(crate) mod segments;
 pub(crate) mod survey;
 pub(crate) mod transfer;

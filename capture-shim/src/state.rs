@@ -15,6 +15,8 @@ pub(crate) mod settings;
 pub(crate) mod slot;
 pub(crate) mod thread;
 pub(crate) mod told;
+#[cfg(feature = "injected")]
+pub(crate) mod unix_peers;
 
 pub(crate) use own_word::replace;
 pub(crate) use peers::Peers;

@@ -53,6 +53,10 @@ pub(crate) const RESERVE_AHEAD_BYTES: usize = 4 << 20;
 /// Number of spare logs that a process makes for its children at once. Chosen, not measured.
 pub(crate) const SPARE_LOGS: usize = 16;
 
+/// The same for a process without sockets, and itself. A file takes some 30 us, and programs that
+/// restrict themselves by landlock have 1 ms to do so. Chosen: itself and one child.
+pub(crate) const FEW_SPARE_LOGS: usize = 2;
+
 /// Room of a spare log, in bytes, whose process can give it no more later. Chosen, not measured.
 pub(crate) const SPARE_LOG_ROOM_BYTES: usize = 256 * 1024;
 
@@ -136,6 +140,23 @@ pub(crate) const POSITION_TRIES: usize = 8;
 /// Number of flows whose bytes are counted; a later flow takes the place of the one that far before
 /// it. Chosen, not measured.
 pub(crate) const COUNTED_FLOWS: usize = 1 << 18;
+
+/// Number of flows that take turns in looks at the queues of unix streams; where two have one place
+/// they are looked at more rarely. Chosen, not measured.
+pub(crate) const FLOWS_WITH_QUEUES: usize = 1 << 10;
+
+/// Number of turns of a unix stream found in use at each of which its queue is looked at. One look
+/// at a quiet moment is enough, and under load some are at moments when bytes are on their way.
+/// Chosen, not measured.
+pub(crate) const FIRST_LOOKS: u64 = 32;
+
+/// Ticks, which are about nanoseconds, between later looks at turns. The other end may be recorded
+/// at any time from then on, and its calls are certain once there was a look. Each is a system call
+/// (0.4 us) and 20 bytes of the log.
+pub(crate) const BETWEEN_LOOKS: u64 = 1 << 24;
+
+/// The same where one end has the turn for so long. Chosen, not measured.
+pub(crate) const WITHIN_TURNS: u64 = 1 << 26;
 
 /// Number of flows with an unfinished fingerprint; a later flow takes the place of the one that far
 /// before it. Chosen, not measured.

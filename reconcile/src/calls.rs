@@ -38,6 +38,35 @@ impl Transfer {
     /// The thread of such bytes before the first call of all.
     pub(crate) const COUNTED_BEFORE: i32 = 2;
 
+    /// In [`process`](Self::process), bits above the number of any process. This is no call, but
+    /// the other end of one in time (when the send returned, or the receive was called), or a look
+    /// at the receive queue, which held [`bytes`](Self::bytes).
+    pub(crate) const EDGE: u32 = 1 << 30;
+    pub(crate) const LOOK: u32 = 1 << 29;
+
+    /// The kernel's count as it would be where so many bytes went before the calls that follow.
+    pub(crate) fn counted_from(time: i64, bytes: u64) -> Transfer {
+        let process = Transfer::COUNTED;
+        Transfer { time, bytes, process, tid: 0, elsewhere: false, begins: true }
+    }
+
+    /// Whether this is no call but a mark of a unix stream: [`EDGE`](Self::EDGE) or
+    /// [`LOOK`](Self::LOOK).
+    pub(crate) fn is_mark(&self) -> bool {
+        let is_call = self.is_forgotten() || self.is_count();
+        !is_call && self.process & (Transfer::EDGE | Transfer::LOOK) != 0
+    }
+
+    /// Whether this is [`EDGE`](Self::EDGE).
+    pub(crate) fn is_edge(&self) -> bool {
+        self.is_mark() && self.process & Transfer::EDGE != 0
+    }
+
+    /// The process, also of a mark.
+    pub(crate) fn process_of_mark(&self) -> u32 {
+        self.process & !(Transfer::EDGE | Transfer::LOOK)
+    }
+
     /// Whether these are such bytes.
     pub(crate) fn is_forgotten(&self) -> bool {
         self.process == Transfer::FORGOTTEN
@@ -136,6 +165,14 @@ pub(crate) struct Datagram {
 impl Datagram {
     pub(crate) fn flags(sent: bool, truncated: bool, unchecked: bool) -> u32 {
         u32::from(sent) | u32::from(truncated) << 1 | u32::from(unchecked) << 2
+    }
+
+    /// In [`Datagram::flags`], that the call may have moved several datagrams at once.
+    pub(crate) const JOINED: u32 = 1 << 3;
+
+    /// Whether the call may have moved several datagrams at once, of a size that is not known.
+    pub(crate) fn joined(&self) -> bool {
+        self.flags & Datagram::JOINED != 0
     }
 
     pub(crate) fn sent(&self) -> bool {

@@ -2,14 +2,16 @@
 //!
 //! `partition` drives the matching of one partition. There `matching` goes through the passes
 //! (`pass`), over `sides` that are sorted, by a `comparison` of names and clocks and `in_order`;
-//! `copies` are what arrived twice. `flows` makes flows of what was matched. `peer_names` says
-//! under which name a socket is seen.
+//! `copies` are what arrived twice, and `joined` what one side saw in one piece and the other in
+//! several. `flows` makes flows of what was matched. `peer_names` says under which name a socket is
+//! seen.
 
 mod comparison;
 mod copies;
 pub(crate) mod end;
 pub(crate) mod flows;
 pub(crate) mod in_order;
+mod joined;
 pub(crate) mod matches;
 pub(crate) mod matching;
 pub(crate) mod partition;

@@ -4,14 +4,18 @@
 //! receive got which bytes, `fat` makes one message of adjacent parts, `inner_gap` says how long
 //! messages pause within, `streaming`, `unanswered` and `multiplexed` where sides do not take
 //! turns, `greeting` where the accepting side speaks first, and `counted` where in a stream that
-//! was open before its calls begin.
+//! was open before its calls begin. Of unix streams `aligned` finds that, from `looks` at queues
+//! between the `epochs` of recordings.
 
+mod aligned;
 pub(crate) mod border;
 mod counted;
+mod epochs;
 pub(crate) mod fat;
 pub(crate) mod greeting;
 pub(crate) mod in_order;
 pub(crate) mod inner_gap;
+mod looks;
 pub(crate) mod matching;
 pub(crate) mod multiplexed;
 pub(crate) mod stream_flows;

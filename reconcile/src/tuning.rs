@@ -50,6 +50,12 @@ pub(crate) const SEEN_TWICE_SLACK_NS: i64 = 1_000_000_000;
 /// its own difference between monotonic and wall-clock time, read a moment apart. Chosen, not
 /// measured.
 pub(crate) const SAME_CLOCK_NS: i64 = 10_000;
+/// Longest look at the queue of a unix stream that is used, in nanoseconds; a thread that was
+/// interrupted meanwhile takes longer. Mostly one takes 200 to 500. Chosen, not measured.
+pub(crate) const LONGEST_LOOK_NS: i64 = 3_000;
+/// Maximum number of processes, each with another recording, at an end of a unix stream that was
+/// found in use. Chosen, not measured.
+pub(crate) const MAX_EPOCHS: usize = 1 << 10;
 /// The same distance where one of them is strace: a return seems earlier by the time that printing
 /// the call's beginning took, which a busy machine may interrupt. Chosen, not measured.
 pub(crate) const SAME_CLOCK_STRACE_NS: i64 = 1_000_000;
@@ -306,6 +312,12 @@ pub(crate) const MAX_PAIRS_OF_A_CONTENT: usize = 1 << 20;
 /// Maximum number of datagrams of one key that are compared before they are matched, each as often
 /// as there are sockets that it can belong to. Of more, only the machines count.
 pub(crate) const MAX_COMPARED: usize = 1 << 23;
+/// Number of datagrams behind the last one that was found, and before it, in which those are looked
+/// for that are parts of a joined one: those of other threads that come in between.
+pub(crate) const JOINED_REACH: usize = 64;
+/// Maximum number of datagrams that are taken for the same bytes together. The kernel cuts a send
+/// into 128 at most, and the two sides may join others.
+pub(crate) const MAX_JOINED: usize = 512;
 /// Number of datagrams of a block, 640 KB.
 pub(crate) const DATAGRAM_BLOCK: usize = 16 << 10;
 /// Number of rows that are not yet worth being put in order.

@@ -14,6 +14,10 @@ pub(crate) fn way_out(cause: &str) -> Option<&'static str> {
         unseen::MACHINE | unseen::FILTER => {
             Some("run it under strace, then 'sockcap import strace'")
         }
+        unseen::NOT_PUT => Some(
+            "a warning at the end of 'sockcap record' says why; without one, sockcap had ended, \
+             was stopped, or took longer than 3 seconds to answer",
+        ),
         // A program that gives its rights up and executes itself to have them again (a mail server)
         // does so whoever records it; strace as root leaves it its rights.
         unseen::RIGHTS => Some(

@@ -5,6 +5,8 @@
  *   seccomp           a filter that lets everything pass
  *   no-files          a filter that kills what opens a file
  *   sandbox           a filter like sshd's, that kills all but what little the child needs
+ *   refused           a filter that is longer than the kernel takes
+ *   landlock          no file can be made or written any more
  *   chroot-seccomp, chroot-no-files, chroot-sandbox   both
  */
 #define _GNU_SOURCE
@@ -44,11 +46,26 @@ static void filter(const char *way) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) _exit(3);
 }
 
+static void be_refused(void) {
+    static struct sock_filter all[5000];
+    struct sock_fprog program = {sizeof all / sizeof *all, all};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != -1) _exit(3);
+}
+
+static void landlock(void) {
+    unsigned long long handled = (1 << 13) - 1; /* All rights on files of its first version. */
+    int rules = syscall(SYS_landlock_create_ruleset, &handled, sizeof handled, 0);
+    if (rules < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) _exit(3);
+    if (syscall(SYS_landlock_restrict_self, rules, 0) != 0) _exit(3);
+}
+
 static void child(const char *way) {
     if (!strcmp(way, "exec")) execl("/bin/true", "true", NULL);
     if (!strcmp(way, "unshare") && unshare(CLONE_NEWNS) != 0) _exit(3);
     if (!strncmp(way, "chroot", 6) && (chroot("/var/empty") != 0 && chroot("/usr") != 0)) _exit(3);
     if (strstr(way, "seccomp") || strstr(way, "no-files") || strstr(way, "sandbox")) filter(way);
+    if (!strcmp(way, "refused")) be_refused();
+    if (!strcmp(way, "landlock")) landlock();
     if (!strcmp(way, "socket")) {
         int ends[2];
         char byte = 0;

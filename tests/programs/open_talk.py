@@ -1,19 +1,30 @@
 """Connections that are open before they are recorded, with messages in flight at any moment.
 
 A server and clients in threads, half of them with large messages that do not fit into the sockets'
-buffers. No two messages have the same size. Says the ids of server and client, which are siblings.
+buffers. Where the sockets keep the bounds of messages, all are small. No two messages have the same
+size. With a third argument, a client asks so many questions ahead of the answers, in a thread of
+its own. Says the ids of server and client, which are siblings.
 A line of its input is a number of questions: once there were as many more, it says how many there
 were in all. Once its input ends, each side writes into a file in the folder given what it sent and
 received: direction, size, and the clock right before and right after."""
-import os, socket, struct, sys, threading, time
+import os, queue, socket, struct, sys, threading, time
 
 folder, family = sys.argv[1], sys.argv[2]
+ahead = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 CONNECTIONS = 4
+kind = {"packets": socket.SOCK_SEQPACKET, "datagrams": socket.SOCK_DGRAM}
+kind = kind.get(family, socket.SOCK_STREAM)
 now, lock, said = time.time_ns, threading.Lock(), []
 
 
 def receive(stream):
     before = now()
+    if kind != socket.SOCK_STREAM:
+        message = stream.recv(1 << 17)
+        if len(message) < 8:
+            return None
+        said.append(f"receive {len(message)} {before} {now()}\n")
+        return len(message)
     head = stream.recv(8, socket.MSG_WAITALL)
     if len(head) < 8:
         return None
@@ -44,26 +55,40 @@ def serve(stream):
         send(stream, size + 1)
 
 
-def ask(stream, large):
+def ask(stream, large, sizes, room):
     global asked
     while is_open:
+        room.acquire()
         with lock:
             asked += 1
-            size = (1_000_000 if large else 100) + 2 * asked
+            size = (1_000_000 if large and kind == socket.SOCK_STREAM else 100) + 2 * asked
+        sizes.put(size)
         send(stream, size)
+        time.sleep(0.002 / ahead)
+    sizes.put(None)
+    if kind == socket.SOCK_STREAM:
+        stream.shutdown(socket.SHUT_WR)
+
+
+def hear(stream, sizes, room):
+    while (size := sizes.get()) is not None:
         assert receive(stream) == size + 1
-        time.sleep(0.002)
-    stream.shutdown(socket.SHUT_WR)
+        room.release()
+    if kind != socket.SOCK_STREAM:
+        stream.send(b".")
 
 
 pairs = []
 if family == "tcp":
     listener = socket.create_server(("127.0.0.1", 0))
-else:
+elif family == "unix":
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(os.path.join(folder, "socket"))
     listener.listen()
 for _ in range(CONNECTIONS):
+    if family not in ("tcp", "unix"):
+        pairs.append(socket.socketpair(socket.AF_UNIX, kind))
+        continue
     one = socket.socket(listener.family)
     one.connect(listener.getsockname())
     pairs.append((one, listener.accept()[0]))
@@ -89,9 +114,11 @@ for _, other in pairs:
     other.close()
 is_open, asked = True, 0
 os.read(started, 1)
-workers = [
-    threading.Thread(target=ask, args=(one, large % 2 == 1)) for large, (one, _) in enumerate(pairs)
-]
+workers = []
+for place, (one, _) in enumerate(pairs):
+    sizes, room = queue.Queue(), threading.Semaphore(ahead)
+    workers.append(threading.Thread(target=ask, args=(one, place % 2 == 1, sizes, room)))
+    workers.append(threading.Thread(target=hear, args=(one, sizes, room)))
 [worker.start() for worker in workers]
 for line in sys.stdin:
     until = asked + int(line)

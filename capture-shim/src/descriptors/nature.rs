@@ -36,6 +36,19 @@ impl Nature {
         Nature { domain, kind, protocol, ..Nature::UNKNOWN }
     }
 
+    /// Whether family and type are those that the kernel would tell. It changes the type of some
+    /// others that it makes.
+    pub(crate) fn has_type(&self) -> bool {
+        matches!(self.domain, libc::AF_UNIX | libc::AF_INET | libc::AF_INET6)
+            && matches!(self.kind, libc::SOCK_STREAM | libc::SOCK_DGRAM | libc::SOCK_SEQPACKET)
+    }
+
+    /// Whether the protocol is the one that the kernel would tell. It may make another in the place
+    /// of TCP (MPTCP), and accept TCP on a socket of that.
+    pub(crate) fn has_protocol(&self) -> bool {
+        self.has_type() && self.domain == libc::AF_UNIX && self.protocol == 0
+    }
+
     /// Nature of a socket that was accepted on `listener`.
     pub(crate) fn accepted(listener: Entry) -> Nature {
         let kind = match listener.kind() {

@@ -25,8 +25,13 @@ impl Name {
     /// Name of the other end, where the socket is connected.
     pub(crate) fn peer(fd: c_int) -> Name {
         let mut name = Name::NONE;
-        name.ask(libc::SYS_getpeername, fd);
+        name.ask_peer(fd);
         name
+    }
+
+    /// Sets the name to that of the other end.
+    pub(crate) fn ask_peer(&mut self, fd: c_int) {
+        self.ask(libc::SYS_getpeername, fd);
     }
 
     // Written in place: names returned through several functions would lie on the stack several

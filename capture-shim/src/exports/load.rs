@@ -9,6 +9,8 @@ use crate::hooks::{past_libc, processes, unseen};
 use crate::log::{leavings, positions, recycle};
 use crate::platform::handed_filters::{self, FILTERS};
 use crate::platform::{arguments, clock, environment, permitted, test_clock};
+#[cfg(feature = "injected")]
+use crate::state::unix_peers;
 use crate::state::{self, inherit, lineage, options, settings};
 
 /// Entry by which the dynamic linker calls the constructor.
@@ -57,6 +59,11 @@ pub(super) extern "C" fn constructor(count: c_int, arguments: *const *const c_ch
     }
     let usable = settings::read();
     options::read();
+    // SAFETY: this is the constructor.
+    #[cfg(feature = "injected")]
+    unsafe {
+        unix_peers::read()
+    };
     clock::choose(settings::clock());
     test_clock::read(settings::option(settings::TEST_CLOCK));
     let birth = clock::anchor();

@@ -15,6 +15,8 @@ use crate::descriptors::{Name, Nature, remembered};
 use crate::log::{Writer, positions};
 use crate::platform::{clock, raw};
 use crate::state::options::options;
+#[cfg(feature = "injected")]
+use crate::state::unix_peers;
 
 /// Socket option that tells the kernel's id of a socket's network namespace, of Linux 5.14 on;
 /// before, it is an error without effect.
@@ -47,11 +49,17 @@ fn number_flow(
     is_first: bool,
     nature: &Nature,
 ) -> Entry {
-    let ask = |option, otherwise| raw::socket_option::<c_int>(fd, option).unwrap_or(otherwise);
-    let (domain, kind) = (ask(libc::SO_DOMAIN, nature.domain), ask(libc::SO_TYPE, nature.kind));
+    // What the call that made the socket says for sure is not asked for: a socket takes nine such
+    // calls otherwise.
+    let ask = |option, is_known: bool, known| match is_known {
+        true => known,
+        false => raw::socket_option::<c_int>(fd, option).unwrap_or(known),
+    };
+    let domain = ask(libc::SO_DOMAIN, nature.has_type(), nature.domain);
+    let kind = ask(libc::SO_TYPE, nature.has_type(), nature.kind);
     let cookie = raw::socket_option(fd, libc::SO_COOKIE).unwrap_or(nature.cookie);
     let namespace = raw::socket_option(fd, SO_NETNS_COOKIE).unwrap_or(nature.namespace);
-    let protocol = ask(libc::SO_PROTOCOL, nature.protocol);
+    let protocol = ask(libc::SO_PROTOCOL, nature.has_protocol(), nature.protocol);
     let entry = match (domain, kind) {
         _ if !is_selected(fd, domain, origin) => Entry::OTHER,
         (_, libc::SOCK_DGRAM) if uncaptured::is_ping(domain, protocol) => Entry::OTHER,
@@ -103,13 +111,22 @@ fn number_flow(
     };
     let now = clock::now();
     writer.record(&encode::flow(now, &flow), now);
+    #[cfg(feature = "injected")]
+    if origin == Origin::Found
+        && domain == libc::AF_UNIX
+        && let Some(other) = unix_peers::of(cookie)
+    {
+        writer.record(&encode::other_end(now, entry.flow(), other), now);
+    }
     entry
 }
 
-/// Whether bytes on a socket like that may have gone unseen, and the kernel counts them.
+/// Whether bytes on a socket like that may have gone unseen, and the kernel counts them or tells
+/// how many are on their way.
 fn is_to_be_counted(origin: Origin, domain: c_int, protocol: c_int) -> bool {
     let is_inet = matches!(domain, libc::AF_INET | libc::AF_INET6);
-    origin == Origin::Found && is_inet && protocol == libc::IPPROTO_TCP
+    let is_counted = domain == libc::AF_UNIX || is_inet && protocol == libc::IPPROTO_TCP;
+    origin == Origin::Found && is_counted
 }
 
 /// The entry, marked as watched where the user wants more of it than its messages.

@@ -11,7 +11,7 @@ use core::ffi::c_int;
 use socket_log::encode::{self, Direction};
 use socket_log::layout::NO_POSITION;
 
-use super::{closing, find};
+use super::{closing, find, queues};
 use crate::descriptors::table::{self, Entry, Kind};
 use crate::log::{self, Writer, positions};
 use crate::platform::{clock, raw};
@@ -28,10 +28,14 @@ pub(crate) fn resolve(fd: c_int, entry: Entry, direction: Direction) -> Entry {
 fn resolve_slowly(fd: c_int, entry: Entry, direction: Direction) -> Entry {
     let mut entry = find::resolve(fd, entry);
     // What is no socket must not begin a log.
-    if entry.counted(direction).is_none() {
+    let is_unix = queues::are_looked_at(entry);
+    if !is_unix && entry.counted(direction).is_none() {
         return entry;
     }
     let Some(writer) = log::writer() else { return entry };
+    if is_unix {
+        return queues::look(writer, fd, entry, direction);
+    }
     // The entry may change in between, as it is named or counted by another thread. What it may
     // become is soon exhausted.
     const CHANGES: usize = 8;
@@ -75,6 +79,9 @@ pub(crate) fn log_final(fd: c_int, entry: Entry) {
 #[inline(never)]
 fn log_final_slowly(fd: c_int, entry: Entry) {
     let Some(writer) = log::writer() else { return };
+    if queues::are_looked_at(entry) {
+        return queues::look_finally(writer, fd, entry);
+    }
     for direction in [Direction::Send, Direction::Receive] {
         // Where nothing was moved there is nothing to compare.
         if entry.counted(direction).is_none()

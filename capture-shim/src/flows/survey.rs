@@ -6,7 +6,7 @@ use super::adopt::SO_NETNS_COOKIE;
 use crate::descriptors::{Name, Nature, remembered, table};
 use crate::platform::raw;
 use crate::platform::text::{PATH, Scratch};
-use crate::tuning::{DESCRIPTORS_POLLED, REMEMBERED_DESCRIPTORS};
+use crate::tuning::{DESCRIPTORS_POLLED, REMEMBERED_DESCRIPTORS, SURVEYED_DESCRIPTORS};
 
 /// Calls `with` for each open descriptor that can be remembered, until it returns true. Tells
 /// whether it did.
@@ -16,26 +16,39 @@ fn any_open(mut with: impl FnMut(c_int) -> bool) -> bool {
         return (0..REMEMBERED_DESCRIPTORS as c_int).any(with);
     };
     let piece = memory.words::<libc::pollfd>(DESCRIPTORS_POLLED);
-    for first in (0..REMEMBERED_DESCRIPTORS).step_by(DESCRIPTORS_POLLED) {
-        for (index, asked) in piece.iter_mut().enumerate() {
-            *asked = libc::pollfd { fd: (first + index) as c_int, events: 0, revents: 0 };
-        }
-        // One call: to ask for each descriptor whether it is open would be many.
-        let is_told = raw::poll(piece);
-        let is_open = |asked: &&libc::pollfd| !is_told || asked.revents & libc::POLLNVAL == 0;
-        if piece.iter().filter(is_open).any(|asked| with(asked.fd)) {
-            return true;
-        }
+    (0..REMEMBERED_DESCRIPTORS as c_int)
+        .step_by(DESCRIPTORS_POLLED)
+        .any(|first| any_of(piece, first, &mut with))
+}
+
+/// The same for as many descriptors from `first` on as fit into `piece`.
+fn any_of(piece: &mut [libc::pollfd], first: c_int, mut with: impl FnMut(c_int) -> bool) -> bool {
+    for (fd, asked) in (first..).zip(piece.iter_mut()) {
+        *asked = libc::pollfd { fd, events: 0, revents: 0 };
     }
-    false
+    // One call: to ask for each descriptor whether it is open would be many.
+    let is_told = raw::poll(piece);
+    let is_open = |asked: &&libc::pollfd| !is_told || asked.revents & libc::POLLNVAL == 0;
+    piece.iter().filter(is_open).any(|asked| with(asked.fd))
 }
 
 /// Whether the process has a socket of a captured kind.
 pub(crate) fn any_socket() -> bool {
-    any_open(|fd| {
-        table::get(fd).flow() != 0
-            || raw::socket_option::<c_int>(fd, libc::SO_DOMAIN).is_ok_and(table::is_captured)
-    })
+    any_open(is_socket)
+}
+
+/// The same of the lowest descriptors, which takes a tenth of the time.
+pub(crate) fn any_low_socket() -> bool {
+    let mut piece = [libc::pollfd { fd: 0, events: 0, revents: 0 }; SURVEYED_DESCRIPTORS as usize];
+    any_of(&mut piece, 0, is_socket)
+}
+
+/// Whether `fd` is a socket of a captured kind. Of a descriptor that was used the table knows it.
+fn is_socket(fd: c_int) -> bool {
+    let entry = table::get(fd);
+    !entry.is_other()
+        && (entry.flow() != 0
+            || raw::socket_option::<c_int>(fd, libc::SO_DOMAIN).is_ok_and(table::is_captured))
 }
 
 /// Remembers all sockets of the process. Tells whether there are any.

@@ -4,10 +4,15 @@
 //! in `SOCKCAP_INJECTOR`, and waits for the answer: by then the recorder traces it, up to the exec.
 //! The crate `injector` has the other side, and the bytes in its `announced/message.rs`.
 //!
+//! In a process that has changed its root directory, or its view of the files, no path leads to the
+//! socket. It keeps another one of the recorder's ([`crate::log::keep`]), and hands over one end of
+//! a pair there, which the recorder takes for a connection.
+//!
 //! A `vfork` child may announce as well: nothing is written but its own stack. A thread whose libc
 //! makes the child and executes the program (`posix_spawn`) announces that instead: the recorder
 //! then follows the next child that the thread makes by `vfork`.
 
+use crate::log::keep;
 use crate::platform::identity;
 use crate::platform::raw::{self, Descriptor};
 use crate::state::settings;
@@ -46,14 +51,27 @@ pub(crate) fn recorder() -> Option<&'static [u8]> {
     settings::option(settings::INJECTOR).filter(|socket| !socket.is_empty())
 }
 
+/// Whether a recorder puts the library into programs that cannot load it, as they are behind
+/// another root; `refused` is the error, or 0.
+pub(crate) fn is_far(refused: core::ffi::c_int) -> bool {
+    refused != 0 && keep::kept_recorder().is_some()
+}
+
 /// Announces that the program at `path` is about to be executed. `None` where no recorder will put
 /// the library there.
 pub(crate) fn announce(who: Who, path: &[u8]) -> Option<Announced> {
     let socket = recorder()?;
     let ([a, b, c, d], [e, f, g, h]) = ((who as u32).to_le_bytes(), identity::tid().to_le_bytes());
     let [i, j] = u16::try_from(path.len()).ok()?.to_le_bytes();
-    let stream = raw::connect(socket, SECONDS_TO_ANNOUNCE)?;
-    stream.let_it_trace();
+    let handed = keep::kept_recorder().and_then(|to| raw::hand_stream(&to, SECONDS_TO_ANNOUNCE));
+    let stream = match handed {
+        Some(stream) => stream,
+        None => {
+            let stream = raw::connect(socket, SECONDS_TO_ANNOUNCE)?;
+            stream.let_it_trace();
+            stream
+        }
+    };
     let is_traced = stream.send(&[a, b, c, d, e, f, g, h, i, j])
         && stream.send(path)
         && stream.receive() == Some(TRACED);

@@ -10,7 +10,7 @@ use crate::descriptors::table::{self, Entry, Kind};
 use crate::descriptors::{Name, Nature};
 use crate::flows::{adopt, closing, duplicates, find, names, segments, transfer, uncaptured};
 use crate::log::{self, Writer};
-use crate::platform::{clock, permitted, raw};
+use crate::platform::{clock, raw};
 
 /// # Safety
 /// As `socket`.
@@ -242,11 +242,10 @@ unsafe fn accepted(
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     let by = find::resolve(listener, table::get(listener));
-    // Where the kernel may not be asked for the peer's name, the one that the program gets is
-    // taken.
-    let is_needed = permitted::is_active() && !address.is_null() && raw::is_readable(length);
+    // The peer's name that the program gets is taken, where there is room for it.
+    let is_given = !address.is_null() && raw::is_readable(length);
     // SAFETY: just found readable.
-    let room = if is_needed { unsafe { *length } } else { 0 };
+    let room = if is_given { unsafe { *length } } else { 0 };
     let fd = call();
     let Some(writer) = log::writer() else { return fd };
     if fd >= 0 {
@@ -273,11 +272,15 @@ unsafe fn name_accepted(
     (address, length): (*mut sockaddr, *mut socklen_t),
     room: socklen_t,
 ) {
-    let local = Name::local(fd);
-    let mut peer = Name::peer(fd);
+    let (local, mut peer) = (Name::local(fd), Name::NONE);
+    // SAFETY: as the caller says.
+    let given = if room > 0 { unsafe { *length } } else { 0 };
+    if given == 0 || given > room {
+        peer.ask_peer(fd);
+    }
     if !peer.is_known() && room > 0 {
         // SAFETY: as the caller says.
-        unsafe { peer.set(address, (*length).min(room) as usize) };
+        unsafe { peer.set(address, given.min(room) as usize) };
     }
     names::name(writer, fd, entry, Role::Accept, &local, &peer);
 }

@@ -10,7 +10,7 @@ use socket_log::encode::ProcessEvent;
 use socket_log::layout::lost;
 use socket_log::layout::state as progress;
 
-use super::{past_libc, threads, unseen};
+use super::{past_libc, rights, threads, unseen};
 use crate::c_library::{linker, types};
 use crate::descriptors::table;
 use crate::flows::closing;
@@ -70,7 +70,6 @@ pub(crate) fn forked(call: impl FnOnce() -> pid_t) -> pid_t {
 ///
 /// # Safety
 /// The kernel will read the arguments, or refuse the call.
-#[cfg(feature = "injected")]
 pub(crate) unsafe fn clone3_flags(address: i64) -> i32 {
     let flags: *const u64 = core::ptr::with_exposed_provenance(address as usize);
     if !crate::platform::raw::is_readable(flags) {
@@ -118,6 +117,7 @@ pub(crate) unsafe fn clone(
         // As with `vfork`: the child has this thread's place in the log, and must not use it.
         log::set_aside();
     }
+    rights::keep_ways(flags);
     // SAFETY: the program's own call.
     let pid = unsafe { real(entry, stack, flags, argument, parent, local, child) };
     if pid > 0 && !shares_memory {

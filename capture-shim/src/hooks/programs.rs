@@ -7,11 +7,12 @@ use libc::pid_t;
 use socket_log::encode::ProcessEvent;
 use socket_log::layout::state as progress;
 
+use super::announce;
 use super::unseen::{self, Program};
 use crate::c_library::{real, types};
 use crate::flows::closing;
 use crate::log::process_events::{event, set_progress};
-use crate::platform::environment;
+use crate::platform;
 use crate::state::inherit::CompleteEnvironment;
 use crate::state::settings;
 
@@ -30,6 +31,19 @@ pub(crate) fn replace(program: &Program, refused: c_int, call: impl FnOnce() -> 
 /// Array of strings that ends with a null pointer.
 type Strings = *const *const c_char;
 
+/// Environment for a program in place of `given`, made in `complete`.
+///
+/// # Safety
+/// As [`CompleteEnvironment::of`].
+unsafe fn environment(
+    complete: &mut CompleteEnvironment,
+    given: Strings,
+    refused: c_int,
+) -> Strings {
+    // SAFETY: as the caller says.
+    unsafe { complete.of(given, refused, announce::is_far(refused)) }
+}
+
 /// Defines hooks of the functions that name a program in one word.
 macro_rules! with_environment {
     ($($name:ident($program:ident: $of:ty) $named:expr;)*) => {$(
@@ -44,7 +58,7 @@ macro_rules! with_environment {
             let (mut complete, refused) = (CompleteEnvironment::new(), settings::refusal());
             // SAFETY: the program's own call and environment.
             replace(&$named, refused, || unsafe {
-                real($program, arguments, complete.of(variables, refused))
+                real($program, arguments, environment(&mut complete, variables, refused))
             })
         }
     )*};
@@ -60,14 +74,14 @@ with_environment! {
 /// As `execv`.
 pub(crate) unsafe fn execv(_: types::execv, path: *const c_char, arguments: Strings) -> c_int {
     // SAFETY: the program's own call, with its environment said.
-    unsafe { execve(real!(execve), path, arguments, environment::present()) }
+    unsafe { execve(real!(execve), path, arguments, platform::environment::present()) }
 }
 
 /// # Safety
 /// As `execvp`.
 pub(crate) unsafe fn execvp(_: types::execvp, file: *const c_char, arguments: Strings) -> c_int {
     // SAFETY: the program's own call, with its environment said.
-    unsafe { execvpe(real!(execvpe), file, arguments, environment::present()) }
+    unsafe { execvpe(real!(execvpe), file, arguments, platform::environment::present()) }
 }
 
 /// # Safety
@@ -84,7 +98,7 @@ pub(crate) unsafe fn execveat(
     let program = Program::Below(directory, path);
     // SAFETY: the program's own call and environment.
     replace(&program, refused, || unsafe {
-        real(directory, path, arguments, complete.of(variables, refused), flags)
+        real(directory, path, arguments, environment(&mut complete, variables, refused), flags)
     })
 }
 
@@ -104,7 +118,14 @@ pub(crate) unsafe fn spawn(
     let mut pid = 0;
     // SAFETY: the program's own call and environment; a null place for the pid is allowed.
     let result = unsafe {
-        real(&mut pid, path, actions, attributes, arguments, complete.of(variables, refused))
+        real(
+            &mut pid,
+            path,
+            actions,
+            attributes,
+            arguments,
+            environment(&mut complete, variables, refused),
+        )
     };
     if result == 0 {
         if !child.is_null() {
@@ -136,7 +157,14 @@ pub(crate) unsafe fn pidfd_spawn(
     let announced = unseen::is_coming(&Program::Name(path), refused, !actions.is_null());
     // SAFETY: the program's own call and environment.
     let result = unsafe {
-        real(child, path, actions, attributes, arguments, complete.of(variables, refused))
+        real(
+            child,
+            path,
+            actions,
+            attributes,
+            arguments,
+            environment(&mut complete, variables, refused),
+        )
     };
     if result != 0
         && let Some(announced) = announced

@@ -10,9 +10,10 @@ use libc::uid_t;
 use crate::c_library::types;
 use crate::flows::survey;
 use crate::log::confinement::{self, Abilities};
-use crate::log::{directory, keep, program_facts, reserve, segment};
+use crate::log::{self, directory, keep, program_facts, reserve, segment};
+use crate::platform::identity;
 use crate::platform::raw::{self, PAGE};
-use crate::platform::{identity, seccomp};
+use crate::platform::seccomp::{self, FilterCopy};
 use crate::tuning::FEW_DESCRIPTORS;
 
 /// # Safety
@@ -53,10 +54,15 @@ fn limit(asked: Option<(c_int, u64)>, call: impl FnOnce() -> c_int) -> c_int {
         _ => false,
     };
     if asked.is_some_and(is_hard) && !confinement::is_aside() {
-        let socket = survey::any_socket();
+        let socket = uses_sockets();
         confinement::provide(Abilities { populate: reserve::can_populate(), socket, fork: false });
     }
     call()
+}
+
+/// Whether the process has a log, or a socket that it may have inherited. Those have low numbers.
+fn uses_sockets() -> bool {
+    log::existing().is_some() || survey::any_low_socket()
 }
 
 /// Resource and new limit of a call. The program's pointer may be wrong.
@@ -96,6 +102,7 @@ fn uproot(call: impl FnOnce() -> c_long) -> c_long {
     }
     program_facts::remember();
     keep::directory();
+    keep::recorder();
     let result = call();
     if result == 0 {
         directory::set_uprooted();
@@ -133,23 +140,40 @@ pub(crate) unsafe fn setns(real: types::setns, fd: c_int, kind: c_int) -> c_int 
     }
 }
 
-/// # Safety
-/// As `unshare`. Mounts of its own may hide the data directory later, so paths stay good, but not
-/// for sure.
-pub(crate) unsafe fn unshare(real: types::unshare, flags: c_int) -> c_int {
-    if flags & libc::CLONE_NEWNS != 0 && !confinement::is_aside() {
-        keep::directory();
+/// Keeps the ways of a process that is about to give itself, or a child, mounts of its own. They
+/// may hide the data directory later, so paths stay good, but not for sure.
+#[inline(always)]
+pub(crate) fn keep_ways(flags: c_int) {
+    if flags & libc::CLONE_NEWNS != 0 {
+        keep_both();
     }
+}
+
+/// Keeps the directory of the host, and a socket of the recorder.
+#[cold]
+#[inline(never)]
+fn keep_both() {
+    if !confinement::is_aside() {
+        keep::directory();
+        keep::recorder();
+    }
+}
+
+/// # Safety
+/// As `unshare`.
+pub(crate) unsafe fn unshare(real: types::unshare, flags: c_int) -> c_int {
+    keep_ways(flags);
     // SAFETY: the program's own call.
     unsafe { real(flags) }
 }
 
-/// Makes a call that takes away rights on files (`landlock_restrict_self`).
+/// Makes a call that takes away rights on files (`landlock_restrict_self`). Most processes that
+/// make it have no socket, and few of those will have one or a child: unpackers, converters.
 pub(crate) fn fence(call: impl FnOnce() -> c_long) -> c_long {
     if !confinement::is_aside() {
         confinement::provide(Abilities {
             populate: reserve::can_populate(),
-            socket: true,
+            socket: uses_sockets(),
             fork: true,
         });
     }
@@ -157,7 +181,7 @@ pub(crate) fn fence(call: impl FnOnce() -> c_long) -> c_long {
 }
 
 /// Provides for a time behind a filter: for what it does not permit.
-fn provide_behind(filter: &seccomp::FilterCopy) {
+fn provide_behind(filter: &FilterCopy) {
     let permits = |number, arguments| filter.will_permit(number, &arguments);
     let all = |numbers: &[c_long]| numbers.iter().all(|number| permits(*number, [0; 6]));
     let can_ask = all(&[libc::SYS_getsockopt, libc::SYS_getsockname, libc::SYS_getpeername]);
@@ -181,19 +205,44 @@ fn provide_behind(filter: &seccomp::FilterCopy) {
     }
 }
 
-/// Makes a call that restricts the system calls of the process to what the filter `program` lets
-/// pass; null for next to none.
-fn restrict(program: *const libc::sock_fprog, call: impl FnOnce() -> c_long) -> c_long {
+/// Makes a call that restricts the system calls of the process to what a filter lets pass; to next
+/// to none where there is no copy of it.
+fn restrict(filter: FilterCopy, call: impl FnOnce() -> c_long) -> c_long {
+    identity::learn();
+    provide_behind(&filter);
+    let result = call();
+    if result >= 0 {
+        seccomp::enforce(filter);
+    } else {
+        seccomp::discard(filter);
+    }
+    result
+}
+
+/// The same for the filter `program`.
+fn restrict_to(program: c_long, call: impl FnOnce() -> c_long) -> c_long {
     if confinement::is_aside() {
         return call();
     }
-    identity::learn();
     // SAFETY: what the program hands to the kernel.
-    let copy = unsafe { seccomp::copy(program) };
-    provide_behind(&copy);
+    let copy = unsafe { seccomp::copy(core::ptr::with_exposed_provenance(program as usize)) };
+    match copy {
+        Some(copy) => restrict(copy, call),
+        None => refused(call),
+    }
+}
+
+/// Makes a call that restricts the system calls of the process to next to none.
+fn restrict_strictly(call: impl FnOnce() -> c_long) -> c_long {
+    if confinement::is_aside() { call() } else { restrict(FilterCopy::NONE, call) }
+}
+
+/// Makes a call that the kernel will refuse, for which nothing is provided. Should the kernel take
+/// it nevertheless, nothing is permitted any more.
+fn refused(call: impl FnOnce() -> c_long) -> c_long {
     let result = call();
     if result >= 0 {
-        seccomp::enforce(copy);
+        seccomp::seal();
     }
     result
 }
@@ -213,17 +262,25 @@ pub(crate) unsafe fn prctl(
     if option != libc::PR_SET_SECCOMP {
         return call();
     }
-    let program = if a as u32 == libc::SECCOMP_MODE_FILTER { b } else { 0 };
-    restrict(core::ptr::with_exposed_provenance(program as usize), || call().into()) as c_int
+    let result = match a as u32 {
+        libc::SECCOMP_MODE_FILTER => restrict_to(b, || call().into()),
+        _ => restrict_strictly(|| call().into()),
+    };
+    result as c_int
 }
 
 /// `seccomp`, which libc has no function for. `call` makes the program's call.
-pub(crate) fn seccomp(operation: c_long, program: c_long, call: impl FnOnce() -> c_long) -> c_long {
+pub(crate) fn seccomp(
+    operation: c_long,
+    flags: c_long,
+    program: c_long,
+    call: impl FnOnce() -> c_long,
+) -> c_long {
     match operation as u32 {
-        libc::SECCOMP_SET_MODE_STRICT => restrict(core::ptr::null(), call),
-        libc::SECCOMP_SET_MODE_FILTER => {
-            restrict(core::ptr::with_exposed_provenance(program as usize), call)
-        }
+        // It takes neither.
+        libc::SECCOMP_SET_MODE_STRICT if flags as u32 != 0 || program != 0 => refused(call),
+        libc::SECCOMP_SET_MODE_STRICT => restrict_strictly(call),
+        libc::SECCOMP_SET_MODE_FILTER => restrict_to(program, call),
         // Other operations only ask.
         _ => call(),
     }

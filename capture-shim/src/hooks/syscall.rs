@@ -358,12 +358,21 @@ pub(crate) unsafe fn made<Way: ByNumber>(
                 rights::pivot_root(by_number::pivot_root::<Way>, a as _, b as _).into()
             }
             libc::SYS_unshare => rights::unshare(by_number::unshare::<Way>, a as _).into(),
+            // The child comes back here as well.
+            libc::SYS_clone => {
+                rights::keep_ways(a as _);
+                Way::call(number, a, b, c, d, e, f)
+            }
+            libc::SYS_clone3 => {
+                rights::keep_ways(processes::clone3_flags(a));
+                Way::call(number, a, b, c, d, e, f)
+            }
             libc::SYS_setns => rights::setns(by_number::setns::<Way>, a as _, b as _).into(),
             libc::SYS_prlimit64 => {
                 rights::prlimit(by_number::prlimit::<Way>, a as _, b as _, c as _, d as _).into()
             }
             libc::SYS_prctl => rights::prctl(by_number::prctl::<Way>, a as _, b, c, d, e).into(),
-            libc::SYS_seccomp => rights::seccomp(a, c, || Way::call(number, a, b, c, d, e, f)),
+            libc::SYS_seccomp => rights::seccomp(a, b, c, || Way::call(number, a, b, c, d, e, f)),
             libc::SYS_landlock_restrict_self => {
                 rights::fence(|| Way::call(number, a, b, c, d, e, f))
             }

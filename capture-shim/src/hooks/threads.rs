@@ -86,7 +86,8 @@ unsafe fn has_own_mask(attributes: *const c_void) -> bool {
 
 /// Frees all slots: in a child, which has none of the threads that would come for them.
 pub(crate) fn forget_beginnings() {
-    for slot in &BEGINNINGS {
+    // A page that is not written is not copied.
+    for slot in BEGINNINGS.iter().filter(|slot| slot.creator.load(Relaxed) != 0) {
         slot.creator.store(0, Relaxed);
     }
 }

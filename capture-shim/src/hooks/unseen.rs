@@ -12,7 +12,7 @@ use socket_log::encode;
 use socket_log::layout::unseen;
 
 use super::announce::{self, Announced, Who, announce};
-use crate::log::{self, Standing, directory};
+use crate::log::{self, Standing, directory, keep};
 use crate::platform::text::{PATH, Scratch, Text, fill};
 use crate::platform::{clock, environment, identity, permitted, raw};
 use crate::tuning::{MAX_NOTES, PROGRAM_HEAD_BYTES};
@@ -108,9 +108,9 @@ pub(crate) fn becomes(program: &Program, refused: c_int) -> LeftNote {
         if announced.is_some() {
             // A recorder puts the library there.
         } else if is_aside {
-            note = leave(cause, file.name);
+            note = leave(without_recorder(cause), file.name);
         } else {
-            say(cause, identity::pid(), file.name);
+            say(without_recorder(cause), identity::pid(), file.name);
         }
     });
     LeftNote { note, announced }
@@ -118,7 +118,15 @@ pub(crate) fn becomes(program: &Program, refused: c_int) -> LeftNote {
 
 /// Says that the calling process has begun `program` as the process `pid`.
 pub(crate) fn began(program: &Program, refused: c_int, pid: u32) {
-    look_at(program, refused, |cause, file| say(cause, pid, file.name));
+    look_at(program, refused, |cause, file| say(without_recorder(cause), pid, file.name));
+}
+
+/// Cause that is told of a program with a `cause`, into which no recorder puts the library.
+fn without_recorder(cause: u16) -> u16 {
+    match cause {
+        unseen::STATIC | unseen::GO if announce::recorder().is_some() => unseen::NOT_PUT,
+        other => other,
+    }
 }
 
 /// Announces that libc is about to execute `program` in a child, if a recorder puts the library
@@ -151,7 +159,9 @@ pub(crate) fn collect() {
 
 /// Frees the notes in a child that has begun: they are for its parent.
 pub(crate) fn begin_child() {
-    NOTES.0.iter().for_each(|note| note.state.store(FREE, Relaxed));
+    // A page that is not written is not copied.
+    let taken = NOTES.0.iter().filter(|note| note.state.load(Relaxed) != FREE);
+    taken.for_each(|note| note.state.store(FREE, Relaxed));
 }
 
 /// Writes the record of a program that loads no library.
@@ -261,9 +271,13 @@ pub(crate) fn can_make_log() -> bool {
 
 /// Whether the filters that are in force let a recorder put the library into a program.
 fn can_be_put() -> bool {
-    [libc::SYS_mmap, libc::SYS_munmap, libc::SYS_mprotect]
-        .iter()
-        .all(|number| permitted::passes(*number, &[0; 6]))
+    let all = |numbers: &[core::ffi::c_long]| {
+        numbers.iter().all(|number| permitted::passes(*number, &[0; 6]))
+    };
+    all(&[libc::SYS_mmap, libc::SYS_munmap, libc::SYS_mprotect])
+        // What no path leads to from there is handed over.
+        && (keep::kept_recorder().is_none()
+            || all(&[libc::SYS_socketpair, libc::SYS_recvmsg, libc::SYS_close]))
 }
 
 /// Sets `path` to that of the program `name`; to nothing where it is not found.
@@ -298,7 +312,8 @@ fn cause(path: &CStr, room: &mut Text<PATH>) -> Option<u16> {
         return Some(unseen::RIGHTS);
     }
     let of_image = image(path, room, DEEPEST);
-    if of_image.is_some_and(|cause| cause != unseen::GO) || user == 0 || directory::is_uprooted() {
+    let is_given = || directory::is_uprooted() || keep::kept_recorder().is_some();
+    if of_image.is_some_and(|cause| cause != unseen::GO) || user == 0 || is_given() {
         return of_image;
     }
     *room = Text::new();

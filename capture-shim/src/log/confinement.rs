@@ -7,7 +7,7 @@ use libc::uid_t;
 use super::{Standing, directory, keep, program_facts, reserve, segment, spares, start};
 use crate::platform::raw;
 use crate::platform::text::{PATH, Scratch, Text};
-use crate::tuning::RESERVE_AHEAD_BYTES;
+use crate::tuning::{FEW_SPARE_LOGS, RESERVE_AHEAD_BYTES, SPARE_LOGS};
 use crate::{log, state};
 
 /// Whether the caller is a `vfork` child. Its rights are its own while its memory is its parent's,
@@ -21,7 +21,7 @@ pub(crate) fn is_aside() -> bool {
 pub(crate) struct Abilities {
     /// Whether it can give the pages of a mapping room.
     pub(crate) populate: bool,
-    /// Whether it may use sockets: it has some, or can make them.
+    /// Whether it may use sockets, as far as can be told: it has some, or can make them.
     pub(crate) socket: bool,
     /// Whether it can make children with a copy of its memory.
     pub(crate) fork: bool,
@@ -46,7 +46,8 @@ pub(crate) fn provide(abilities: Abilities) {
         reserve::make(state, header, !abilities.populate);
     }
     if abilities.fork {
-        spares::make(state, !abilities.populate);
+        let count = if abilities.socket { SPARE_LOGS } else { FEW_SPARE_LOGS };
+        spares::make(state, !abilities.populate, count);
     }
 }
 
@@ -57,6 +58,8 @@ pub(crate) fn hand_over(user: uid_t) {
     if user == uid_t::MAX || user == raw::geteuid() || is_aside() {
         return;
     }
+    // The new user may not be let through to it.
+    keep::recorder();
     let Some(mut memory) = Scratch::new() else { return };
     let path: &mut Text<PATH> = memory.text();
     directory::push_home(path);

@@ -1,6 +1,6 @@
-//! Two descriptors that the library keeps, in a process that loses the ways to its log: the
-//! directory of the host, in which its children make their logs, and the log itself, by which it
-//! grows.
+//! Descriptors that the library keeps, in a process that loses the ways to its log: the directory
+//! of the host, in which its children make their logs, and the log itself, by which it grows; and a
+//! socket of the recorder, to which static programs are announced that no path leads from.
 //!
 //! No other process has any. They have high numbers, and to the program they are closed: its own
 //! `close` of such a number fails as it would without them, and a call that takes the number for
@@ -13,8 +13,12 @@ use core::sync::atomic::{AtomicI32, AtomicU64};
 
 use super::directory;
 use crate::platform::raw::{self, Descriptor};
-use crate::state::State;
-use crate::tuning::{KEPT_BELOW_LIMIT, MIN_KEPT_DESCRIPTOR};
+use crate::state::{State, settings};
+use crate::tuning::{KEPT_BELOW_LIMIT, MIN_KEPT_DESCRIPTOR, SECONDS_TO_ANNOUNCE};
+
+/// End of the path of the socket at which the recorder takes ends of streams: behind that of the
+/// one at which it takes connections.
+const FAR: &[u8] = b".far";
 
 /// Descriptor that is kept.
 #[repr(C)]
@@ -65,6 +69,19 @@ impl KeptDescriptor {
         None
     }
 
+    /// Closes the descriptor, while it still is the same file.
+    fn let_go(&self) {
+        // A page that is not written is not copied, and hardly any process has one.
+        let fd = self.fd.load(Relaxed);
+        if fd < 0 {
+            return;
+        }
+        self.fd.store(-1, Relaxed);
+        if self.is(&Descriptor::kept(fd)) {
+            drop(Descriptor::owned(fd));
+        }
+    }
+
     /// Whether `file` is the one that is kept. The kernel's answer is not on the stack of those
     /// that go on with it.
     #[inline(never)]
@@ -80,21 +97,73 @@ pub(crate) static DIRECTORY: KeptDescriptor = KeptDescriptor::none();
 /// Log of the process.
 pub(crate) static LOG: KeptDescriptor = KeptDescriptor::none();
 
-/// Both descriptors.
-static ALL: [&KeptDescriptor; 2] = [&DIRECTORY, &LOG];
+/// Socket at which the recorder takes ends of streams ([`crate::hooks::announce`]).
+pub(crate) static RECORDER: KeptDescriptor = KeptDescriptor::none();
+
+/// All descriptors.
+static ALL: [&KeptDescriptor; 3] = [&DIRECTORY, &LOG, &RECORDER];
+
+/// Descriptors that a recorder has put into this process, which cannot have them by path: those of
+/// the directory and of the recorder's socket, 0 where there is none. The recorder writes the
+/// numbers before the library begins, and reads where they are kept to take them back.
+#[cfg(feature = "injected")]
+#[unsafe(no_mangle)]
+static sockcap_handed: [AtomicI32; 2] = [const { AtomicI32::new(0) }; 2];
+
+/// Keeps what a recorder has put into this process.
+#[cfg(feature = "injected")]
+pub(crate) fn take_handed() {
+    for (handed, kept) in sockcap_handed.iter().zip([&DIRECTORY, &RECORDER]) {
+        let fd = handed.load(Relaxed);
+        if fd > 0 {
+            kept.keep(&Descriptor::owned(fd), 0);
+            handed.store(kept.fd.load(Relaxed).max(0), Relaxed);
+            directory::set_uprooted();
+        }
+    }
+}
 
 /// Keeps the directory, unless it is kept already.
 pub(crate) fn directory() {
     if DIRECTORY.get(0).is_some() {
         return;
     }
-    let opened = directory::open().or_else(|_| {
-        directory::make_all();
-        directory::open()
-    });
-    if let Ok(directory) = opened {
+    if let Ok(directory) = open_home() {
         DIRECTORY.keep(&directory, 0);
     }
+}
+
+/// Opens the directory of the host, which is made where it is missing.
+fn open_home() -> Result<Descriptor, isize> {
+    directory::open().or_else(|error| {
+        if directory::is_uprooted() {
+            return Err(error);
+        }
+        directory::make_all();
+        directory::open()
+    })
+}
+
+/// Directory of the host, for several files to be made in it.
+pub(crate) fn home() -> Result<Descriptor, isize> {
+    DIRECTORY.get(0).map_or_else(open_home, Ok)
+}
+
+/// Keeps a socket of the recorder, unless it is kept already or there is no recorder.
+pub(crate) fn recorder() {
+    let Some(path) = settings::option(settings::INJECTOR).filter(|path| !path.is_empty()) else {
+        return;
+    };
+    if RECORDER.get(0).is_none()
+        && let Some(socket) = raw::connect_datagrams(path, FAR, SECONDS_TO_ANNOUNCE)
+    {
+        RECORDER.keep(&socket, 0);
+    }
+}
+
+/// The recorder's socket, where one is kept.
+pub(crate) fn kept_recorder() -> Option<Descriptor> {
+    RECORDER.get(0)
 }
 
 /// Keeps the process's log, unless it is kept already.
@@ -166,7 +235,7 @@ pub(crate) fn unlink(path: &CStr) {
 }
 
 /// Last part of a path.
-fn name(path: &CStr) -> &CStr {
+pub(super) fn name(path: &CStr) -> &CStr {
     let bytes = path.to_bytes_with_nul();
     let begin = bytes.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
     bytes.get(begin..).and_then(|name| CStr::from_bytes_with_nul(name).ok()).unwrap_or(c"")
@@ -174,10 +243,13 @@ fn name(path: &CStr) -> &CStr {
 
 /// Closes the descriptor of the parent's log, in a child that has begun.
 pub(crate) fn begin_child() {
-    let fd = LOG.fd.swap(-1, Relaxed);
-    if fd >= 0 && LOG.is(&Descriptor::kept(fd)) {
-        drop(Descriptor::owned(fd));
-    }
+    LOG.let_go();
+}
+
+/// Closes all descriptors, in a process that goes on without the library.
+#[cfg(feature = "injected")]
+pub(crate) fn let_go() {
+    ALL.iter().for_each(|kept| kept.let_go());
 }
 
 /// Whether `fd` is kept, and so closed as far as the program knows.

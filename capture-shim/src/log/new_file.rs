@@ -1,5 +1,7 @@
 //! File of a new log: its path, and making it.
 
+use core::ffi::c_int;
+
 use socket_log::layout::Anchor;
 
 use super::{causes, directory, keep};
@@ -26,17 +28,27 @@ pub(crate) fn set_path(path: &mut Text<PATH>, state: &State, extension: &[u8]) -
     path.is_whole().then_some(())
 }
 
+/// Flags by which a log is made.
+const NEW: c_int = libc::O_RDWR
+    | libc::O_APPEND
+    | libc::O_CREAT
+    | libc::O_EXCL
+    | libc::O_CLOEXEC
+    | libc::O_NOFOLLOW;
+
+/// Mode of a log. Heads may have what only the process's own user may read.
+fn mode() -> u32 {
+    if options().keeps_any_heads() { 0o600 } else { 0o640 }
+}
+
+/// Makes the file `path` in `home`, the directory above it.
+pub(crate) fn create_in(home: &Descriptor, path: &Text<PATH>) -> Result<Descriptor, isize> {
+    home.open(keep::name(path.as_c_str()), NEW, mode()).inspect(Descriptor::keep_in_place)
+}
+
 /// Makes the file `path`, and the directories above it where they are missing.
 pub(crate) fn create(path: &Text<PATH>) -> Result<Descriptor, usize> {
-    let flags = libc::O_RDWR
-        | libc::O_APPEND
-        | libc::O_CREAT
-        | libc::O_EXCL
-        | libc::O_CLOEXEC
-        | libc::O_NOFOLLOW;
-    // Heads may have what only the process's own user may read.
-    let mode = if options().keeps_any_heads() { 0o600 } else { 0o640 };
-    let make = || keep::open(path.as_c_str(), flags, mode);
+    let make = || keep::open(path.as_c_str(), NEW, mode());
     let is_missing = |error: &isize| *error == -libc::ENOENT as isize && !directory::is_uprooted();
     let made = make().or_else(|error| {
         if is_missing(&error) {

@@ -2,13 +2,14 @@
 //! gives up the system calls for it, and can still fork.
 //!
 //! Each is a file of its own beside the process's log, mapped so that children inherit it. A child
-//! takes the next one by its number in memory that all descendants share. The files take 8 KiB each
-//! on the disk (256 KiB where a child can get no more) and end with `.spare`; readers pass over
-//! those that nobody took.
+//! takes the next one by its number in memory that all descendants share; so does the process
+//! itself where it has no log by then. The files take no room on the disk before they are taken
+//! (256 KiB where a child can get none then) and end with `.spare`; readers pass over those that
+//! nobody took.
 
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicPtr, AtomicU32};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize};
 
 use socket_log::layout::{FileHeader, HEADER_BYTES};
 
@@ -32,11 +33,24 @@ struct Pool {
 
 /// Spare log: its mapping, the mapping's length, and how much of it has room on the disk.
 #[repr(C)]
-#[derive(Clone, Copy)]
 pub(crate) struct SpareLog {
     pub(crate) memory: *mut u8,
     length: usize,
-    ready: usize,
+    ready: AtomicUsize,
+}
+
+impl SpareLog {
+    /// Gives the log's first bytes room, unless they have it. Whether they have it then.
+    fn give_room(&self, bytes: usize) -> bool {
+        let bytes = bytes.min(self.length);
+        let has_room = self.ready.load(Relaxed) >= bytes
+            // SAFETY: within the mapping, which is never removed.
+            || unsafe { raw::populate(self.memory, bytes) } == 0;
+        if has_room {
+            self.ready.fetch_max(bytes, Relaxed);
+        }
+        has_room
+    }
 }
 
 /// Pool of this process and of those that forked it. A child that can make its log by its path does
@@ -47,28 +61,38 @@ static POOL: AtomicPtr<Pool> = AtomicPtr::new(ptr::null_mut());
 /// their names.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// Makes spare logs, unless there are enough. They have `much` room each where that may be all that
-/// they will ever have.
-pub(crate) fn make(state: &State, much: bool) {
+/// Makes `count` spare logs, unless there are enough: half of that. They have `much` room each
+/// where that may be all that they will ever have.
+pub(crate) fn make(state: &State, much: bool, count: usize) {
     let old = POOL.load(Acquire);
     // SAFETY: null or a pool, which is never removed.
-    if let Some(pool) = unsafe { old.as_ref() }
-        && pool.taken.load(Relaxed) * 2 < pool.count
-    {
-        return;
+    if let Some(pool) = unsafe { old.as_ref() } {
+        let taken = pool.taken.load(Relaxed).min(pool.count) as usize;
+        let left = pool.slots.get(taken..pool.count as usize).unwrap_or(&[]);
+        if left.len() * 2 > count {
+            if much {
+                left.iter().for_each(|slot| _ = slot.give_room(SPARE_LOG_ROOM_BYTES));
+            }
+            return;
+        }
     }
+    let (Some(length), Ok(home)) = (mapped_length(), keep::home()) else { return };
     let Some(memory) = raw::map_shared(size_of::<Pool>()) else { return };
     #[cfg(feature = "injected")]
     crate::platform::mapped::note(memory, size_of::<Pool>());
     let pool: *mut Pool = memory.cast();
     // SAFETY: the mapping is new, and its zeros are a valid pool without logs.
     let fields = unsafe { &mut *pool };
-    for slot in &mut fields.slots {
+    for slot in fields.slots.iter_mut().take(count) {
         fields.path = Text::new();
         new_file::set_path(&mut fields.path, state, b"-");
         fields.path.push_number(MADE.fetch_add(1, Relaxed).into()).push(b".spare");
-        let room = if much { SPARE_LOG_ROOM_BYTES } else { segment::FIRST };
-        match make_one(&fields.path, room, |_| {}) {
+        if !fields.path.is_whole() {
+            break;
+        }
+        let Ok(file) = new_file::create_in(&home, &fields.path) else { break };
+        let room = if much { SPARE_LOG_ROOM_BYTES } else { 0 };
+        match map(&fields.path, &file, length, room) {
             Some(made) => *slot = made,
             None => break,
         }
@@ -85,26 +109,34 @@ pub(crate) fn make_one(
     room: usize,
     note: impl FnOnce(&Descriptor),
 ) -> Option<SpareLog> {
-    let reach = if raw::has_boundless_space() { SPARE_LOG_BYTES } else { SPARE_LOG_BYTES_LIMITED };
-    let length = reserve::bounded(reach).filter(|_| path.is_whole())?;
-    let ready = room.min(length);
+    let length = mapped_length().filter(|_| path.is_whole())?;
     let file = new_file::create(path).ok()?;
     note(&file);
-    let memory = if file.allocate(0, ready) == 0 && file.resize(length) == 0 {
-        file.map_sparse(length).ok()
-    } else {
-        None
-    };
+    map(path, &file, length, room)
+}
+
+/// Length of a spare log's mapping.
+fn mapped_length() -> Option<usize> {
+    let reach = if raw::has_boundless_space() { SPARE_LOG_BYTES } else { SPARE_LOG_BYTES_LIMITED };
+    reserve::bounded(reach)
+}
+
+/// Gives the new file `path` some `room` and maps it; removes it where that fails.
+fn map(path: &Text<PATH>, file: &Descriptor, length: usize, room: usize) -> Option<SpareLog> {
+    let ready = room.min(length);
+    let has_room = ready == 0 || file.allocate(0, ready) == 0;
+    let memory =
+        if has_room && file.resize(length) == 0 { file.map_sparse(length).ok() } else { None };
     let Some(memory) = memory else {
         keep::unlink(path.as_c_str());
         return None;
     };
-    Some(SpareLog { memory, length, ready })
+    Some(SpareLog { memory, length, ready: AtomicUsize::new(ready) })
 }
 
 /// Makes a spare log this process's own, and its reserve.
 pub(crate) fn become_own(state: &State, slot: &SpareLog) {
-    reserve::publish(state, slot.memory, slot.length, slot.ready);
+    reserve::publish(state, slot.memory, slot.length, slot.ready.load(Relaxed));
     // The process's own children must not write into it. Its first page they may have, which does
     // not matter.
     let (behind, length) = (slot.memory.wrapping_add(HEADER_BYTES), slot.length - HEADER_BYTES);
@@ -117,7 +149,9 @@ pub(crate) fn become_own(state: &State, slot: &SpareLog) {
 pub(crate) fn count_missing() {
     // SAFETY: null, or a pool that was inherited, which is never removed.
     if let Some(pool) = unsafe { POOL.load(Acquire).as_ref() }
-        && let Some(first) = pool.slots.first().filter(|slot| !slot.memory.is_null())
+        && let Some(first) = pool.slots.first()
+        // A store into a page without room may be a SIGBUS.
+        && first.ready.load(Relaxed) >= segment::FIRST
     {
         let header: *mut FileHeader = first.memory.cast();
         // SAFETY: mapped in every process that has the pool; zeros are valid.
@@ -134,7 +168,7 @@ pub(crate) fn take(state: &State) -> Option<*mut FileHeader> {
         return None;
     }
     let slot = pool.slots.get(pool.taken.fetch_add(1, AcqRel) as usize)?;
-    if slot.memory.is_null() {
+    if slot.memory.is_null() || !slot.give_room(segment::FIRST) {
         return None;
     }
     become_own(state, slot);

@@ -15,13 +15,13 @@ mod stream;
 pub(crate) use call::PAGE;
 #[cfg(feature = "injected")]
 pub(crate) use call::again;
-pub(crate) use counts::{bytes_received, bytes_sent, is_fresh_stream};
+pub(crate) use counts::{bytes_received, bytes_sent, bytes_unread, is_fresh_stream};
 pub(crate) use files::*;
 pub(crate) use memory::*;
 pub(crate) use own_process::*;
 pub(crate) use signals::*;
 pub(crate) use sockets::*;
-pub(crate) use stream::connect;
+pub(crate) use stream::{connect, connect_datagrams, hand_stream};
 
 socket_log::without_std! {
     pub(crate) use call::abort;

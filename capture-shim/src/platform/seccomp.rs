@@ -6,7 +6,6 @@
 //! filters and, since the copies lie in plain memory, the copies. A filter that was installed
 //! before the program began, or past libc, is not known.
 
-use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
 use libc::{sock_filter, sock_fprog};
@@ -19,6 +18,9 @@ use super::raw;
 pub(crate) struct FilterCopy(Option<(*mut sock_filter, usize)>);
 
 impl FilterCopy {
+    /// No filter: next to no system call is permitted.
+    pub(crate) const NONE: FilterCopy = FilterCopy(None);
+
     /// Whether a system call succeeds as far as the program's filters say, this one included.
     pub(crate) fn will_permit(&self, number: core::ffi::c_long, arguments: &[usize; 6]) -> bool {
         let Some((first, length)) = self.0 else { return false };
@@ -32,34 +34,38 @@ impl FilterCopy {
     }
 }
 
-/// Copies the filter that the program hands to the kernel. There is no copy where the kernel will
-/// refuse it or it is no filter; should the kernel take it nevertheless, nothing is permitted.
+/// Copies the filter that the program hands to the kernel; `None` where the kernel will refuse it,
+/// by its length or as it cannot be read.
 ///
 /// # Safety
 /// `program` is null, or what the program gives as its `sock_fprog`, which may be wrong.
-pub(crate) unsafe fn copy(program: *const sock_fprog) -> FilterCopy {
+pub(crate) unsafe fn copy(program: *const sock_fprog) -> Option<FilterCopy> {
     if program.is_null() || !raw::is_readable(program) {
-        return FilterCopy(None);
+        return None;
     }
     // SAFETY: just found readable.
     let (from, length) = unsafe { ((*program).filter, usize::from((*program).len)) };
-    let last = from.wrapping_add(length.saturating_sub(1));
-    let pages = (from.addr()..=last.addr()).step_by(raw::PAGE);
-    if length == 0 || length > filter::LONGEST || !raw::is_readable(last) {
-        return FilterCopy(None);
+    if length == 0 || length > filter::LONGEST {
+        return None;
     }
-    for page in pages {
-        if !raw::is_readable(ptr::with_exposed_provenance::<u8>(page)) {
-            return FilterCopy(None);
-        }
+    if !raw::are_readable(from, length) {
+        return None;
     }
     let Some(memory) = raw::map_anonymous(length * size_of::<sock_filter>()) else {
-        return FilterCopy(None);
+        return Some(FilterCopy::NONE);
     };
     let to: *mut sock_filter = memory.cast();
     // SAFETY: both are as long as that, and the mapping is new.
     unsafe { to.copy_from_nonoverlapping(from, length) };
-    FilterCopy(Some((to, length)))
+    Some(FilterCopy(Some((to, length))))
+}
+
+/// Gives back the copy of a filter that the kernel has refused.
+pub(crate) fn discard(copy: FilterCopy) {
+    if let Some((first, length)) = copy.0 {
+        // SAFETY: the mapping of `copy`, which nobody else has seen.
+        unsafe { raw::unmap(first.cast(), length * size_of::<sock_filter>()) };
+    }
 }
 
 /// Keeps the copy of a filter that is now in force.

@@ -45,7 +45,7 @@ impl CompleteEnvironment {
 
     /// Environment to be used in place of `given`: the same array where nothing is missing. Where
     /// the library cannot be loaded (`refused` is the error, or 0), it is one that does not ask for
-    /// the library.
+    /// the library; it has all the rest where a recorder can put the library there (`is_put`).
     ///
     /// # Safety
     /// `given` is null or an array of strings that ends with a null pointer.
@@ -53,14 +53,16 @@ impl CompleteEnvironment {
         &mut self,
         given: *const *const c_char,
         refused: c_int,
+        is_put: bool,
     ) -> *const *const c_char {
         if !given.is_null() && !raw::is_readable(given) {
             return given;
         }
         let better = match refused {
-            0 if is_complete(given) => None,
-            0 => self.make(given),
-            _ if !find(given, PRELOAD).is_some_and(names_own) => None,
+            0 if has_library(given) && is_complete(given) => None,
+            0 => self.make(given, false),
+            _ if is_put && !is_complete(given) => self.make(given, true),
+            _ if !asks_for_own(given) => None,
             _ => self.without_library(given),
         };
         better.unwrap_or(given)
@@ -106,7 +108,11 @@ impl CompleteEnvironment {
 
     #[cold]
     #[inline(never)]
-    fn make(&mut self, given: *const *const c_char) -> Option<*const *const c_char> {
+    fn make(
+        &mut self,
+        given: *const *const c_char,
+        is_refused: bool,
+    ) -> Option<*const *const c_char> {
         let settings = settings();
         let count = length(given);
         let pointers = (count + ADDED) * size_of::<*const c_char>();
@@ -130,7 +136,13 @@ impl CompleteEnvironment {
             *place = unsafe { *given.add(index) };
         }
         let mut list = List { pointers: places, count };
-        if !has_library(given) {
+        if is_refused && asks_for_own(given) {
+            if others_list(text, others) {
+                list.put(PRELOAD, CStr::from_bytes_until_nul(text).ok()?);
+            } else {
+                list.remove(PRELOAD);
+            }
+        } else if !is_refused && !has_library(given) {
             preload_list(text, others);
             list.put(PRELOAD, CStr::from_bytes_until_nul(text).ok()?);
         }
@@ -197,10 +209,14 @@ pub(crate) fn reclaim() {
     }
 }
 
-/// Whether nothing is missing in an environment.
+/// Whether an environment asks for this library.
+fn asks_for_own(given: *const *const c_char) -> bool {
+    find(given, PRELOAD).is_some_and(names_own)
+}
+
+/// Whether nothing but the library may be missing in an environment.
 fn is_complete(given: *const *const c_char) -> bool {
-    has_library(given)
-        && has_directory(given)
+    has_directory(given)
         && has_host(given)
         && lineage::is_in(given)
         && has_filters(given)
@@ -242,13 +258,29 @@ struct List<'room> {
 }
 
 impl List<'_> {
-    /// Sets the variable that begins with `name` to `text`, in its old place or behind the last.
-    fn put(&mut self, name: &[u8], text: &CStr) {
-        let old = self.pointers.iter().take(self.count).position(|pointer| {
+    /// Takes away the variable that begins with `name`.
+    fn remove(&mut self, name: &[u8]) {
+        if let Some(index) = self.position(name) {
+            self.pointers.copy_within(index + 1..self.count, index);
+            self.count -= 1;
+            if let Some(place) = self.pointers.get_mut(self.count) {
+                *place = ptr::null();
+            }
+        }
+    }
+
+    /// Place of the variable that begins with `name`.
+    fn position(&self, name: &[u8]) -> Option<usize> {
+        self.pointers.iter().take(self.count).position(|pointer| {
             // SAFETY: the first pointers are those of the given array, whose strings end with a
             // zero byte.
             unsafe { CStr::from_ptr(*pointer) }.to_bytes().starts_with(name)
-        });
+        })
+    }
+
+    /// Sets the variable that begins with `name` to `text`, in its old place or behind the last.
+    fn put(&mut self, name: &[u8], text: &CStr) {
+        let old = self.position(name);
         let index = old.unwrap_or(self.count);
         if let Some(place) = self.pointers.get_mut(index) {
             *place = text.as_ptr();
@@ -275,7 +307,7 @@ fn length(strings: *const *const c_char) -> usize {
 pub(crate) fn complete_own() {
     let mut complete = CompleteEnvironment::new();
     // SAFETY: the program's own environment.
-    let better = unsafe { complete.of(present(), 0) };
+    let better = unsafe { complete.of(present(), 0, false) };
     if better == present() {
         return;
     }

@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_int};
 
-use socket_log::{RECORDING_BYTES, RecordingId};
+use socket_log::{RECORDING_BYTES, RecordingId, host_name};
 
 #[cfg(not(feature = "injected"))]
 use crate::c_library::objects;
@@ -51,7 +51,7 @@ pub(crate) struct Settings {
     pub(crate) host: Text<256>,
     /// Path of the directory of all hosts.
     pub(crate) hosts: Text<{ LONGEST + 8 }>,
-    /// Name of the host's directory, in which logs are made.
+    /// Name of the host, as it may be, which its directory has, too.
     pub(crate) host_directory: Text<256>,
     /// `LD_PRELOAD=`, with the path of this library.
     pub(crate) library: Text<LONGEST>,
@@ -103,11 +103,10 @@ pub(crate) fn read() -> bool {
         }
     };
     let mut host_directory = Text::new();
-    for byte in host.as_bytes().get(HOST.len()..).unwrap_or(&[]) {
-        host_directory.push(if *byte == b'/' { b"_" } else { core::slice::from_ref(byte) });
+    for byte in host_name::plain_bytes(host.as_bytes().get(HOST.len()..).unwrap_or(&[])) {
+        host_directory.push(core::slice::from_ref(&byte));
     }
-    if matches!(host_directory.as_bytes(), b"." | b"..") {
-        host_directory = Text::new();
+    if host_directory.as_bytes().is_empty() {
         host_directory.push(b"_");
     }
     let mut library = Text::new();
@@ -231,7 +230,7 @@ pub(crate) fn host_directory() -> &'static CStr {
 
 /// Name of the host.
 pub(crate) fn host() -> &'static [u8] {
-    settings().host.as_bytes().get(HOST.len()..).unwrap_or(&[])
+    settings().host_directory.as_bytes()
 }
 
 /// Value of an option, by its index in [`OPTIONS`]; `None` where it was not given.

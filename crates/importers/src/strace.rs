@@ -3,9 +3,10 @@
 //!
 //! The way of a line: it is read (`lines`), taken apart (`line`, `result`), given to its thread and
 //! process (`tasks`), and what the call did (`calls`, `lifecycle`, `moves`, `failed`; with `value`,
-//! `descriptor`, `decoration`, `address` and `messages` for the arguments) changes what is known of
-//! sockets and descriptors (`world`, `sockets`, `tables`) and is written to the process's log
-//! (`log`). Memory holds what is open at one moment, whatever the size of the files.
+//! `descriptor`, `decoration`, `address`, `messages`, `segment_size` and `segments` for the
+//! arguments) changes what is known of sockets and descriptors (`world`, `sockets`, `tables`) and
+//! is written to the process's log (`log`). Memory holds what is open at one moment, whatever the
+//! size of the files.
 
 mod accept;
 mod address;
@@ -23,6 +24,8 @@ mod messages;
 mod moves;
 mod outcome;
 mod result;
+mod segment_size;
+mod segments;
 mod sockets;
 mod tables;
 mod tasks;

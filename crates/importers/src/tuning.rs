@@ -50,6 +50,9 @@ pub(crate) const COPY_WITHIN_NS: i64 = 1_000_000_000;
 pub(crate) const COPY_SLOTS: usize = 1 << 15;
 /// Size of the part of a segment's body that is compared, in bytes.
 pub(crate) const COMPARED_BODY_BYTES: u32 = 16;
+/// Size of the beginning of a datagram by which the first of those that a network card makes of a
+/// send is known, in bytes: more than the headers that many begin with.
+pub(crate) const DATAGRAM_HEAD_BYTES: usize = 64;
 /// Maximum number of packets that are held in parts, of at most 64 KiB each.
 pub(crate) const MAX_HELD_PACKETS: usize = 256;
 /// Maximum number of pieces of one packet: more than any link makes.

@@ -2,6 +2,7 @@
 //! process's side and the recorder's.
 
 pub(crate) mod client;
+pub(crate) mod far;
 pub(crate) mod message;
 pub(crate) mod peer;
 pub(crate) mod server;

@@ -3,8 +3,9 @@
 
 use std::error::Error;
 use std::ops::Range;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 /// Code that is put into programs: a flat image that runs at any address.
 #[derive(Clone, Debug, Default)]
@@ -243,6 +244,8 @@ pub struct Injection {
     pub argument: Argument,
     /// Maximum number of bytes of the stubs.
     pub stubs_room: u64,
+    /// What the blob is handed where no path leads there; `None` for nothing.
+    pub handed: Option<Arc<Handed>>,
     /// Makes the stubs and patches.
     pub assemble: Assemble,
 }
@@ -263,4 +266,43 @@ where
     fn prepare(&self, target: &Target) -> Result<Option<Injection>, Reason> {
         self(target)
     }
+}
+
+/// What a blob is handed where no path leads there.
+#[derive(Debug)]
+#[cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64")),
+    allow(dead_code, reason = "what traces is compiled for x86-64 alone")
+)]
+pub struct Handed {
+    /// Offset in the blob of two words of four bytes: the numbers of the directory and of the
+    /// socket, 0 where there is none.
+    pub(crate) place: u64,
+    /// Directory in which the process makes its logs.
+    pub(crate) directory: PathBuf,
+    /// The same, opened the first time that it is needed.
+    pub(crate) opened: OnceLock<OwnedFd>,
+    /// Socket at which the recorder takes announcements.
+    pub(crate) socket: PathBuf,
+}
+
+impl Handed {
+    /// Bytes of the words in the blob.
+    pub(crate) const BYTES: usize = 8;
+
+    /// Handed to a blob that has its words at an offset.
+    pub(crate) fn new(place: u64, directory: PathBuf, socket: PathBuf) -> Handed {
+        Handed { place, directory, opened: OnceLock::new(), socket }
+    }
+}
+
+/// Path of the socket to which processes send connections, by that of the one for connections.
+#[cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64")),
+    allow(dead_code, reason = "what traces is compiled for x86-64 alone")
+)]
+pub(crate) fn far_path(connections: &Path) -> PathBuf {
+    let mut path = connections.as_os_str().to_owned();
+    path.push(".far");
+    PathBuf::from(path)
 }

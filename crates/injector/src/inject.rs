@@ -176,6 +176,7 @@ fn put(
     let arguments = [region, bytes, WRITABLE, FLAGS as u64, u64::MAX, 0];
     let mapped = remote.call(libc::SYS_mmap, arguments, "mapping memory in it")?;
     let gs_base = remote.gs_base();
+    let handed = injection.handed.clone();
     let made = if mapped == region {
         fill(remote, memory, code, region, sizes, bias, injection)
     } else {
@@ -185,6 +186,9 @@ fn put(
     if made.is_err() {
         // It leads nowhere, and the process stands ready whatever comes of the rest.
         let _ = remote.set_gs_base(gs_base);
+        if let Some(handed) = handed.filter(|_| mapped == region) {
+            handed.take_back(remote, memory, region);
+        }
         // The first error says more. A process that cannot do this keeps memory that nothing uses.
         let arguments = [mapped, bytes, 0, 0, 0, 0];
         let _ = remote.call(libc::SYS_munmap, arguments, "unmapping memory in it");
@@ -202,7 +206,7 @@ fn fill(
     bias: u64,
     injection: Injection,
 ) -> Result<(Placed, usize), Error> {
-    let Injection { blob, argument, stubs_room, assemble } = injection;
+    let Injection { blob, argument, stubs_room, handed, assemble } = injection;
     let process = remote.process();
     let placed = Placed { blob: region, stubs: region + sizes.blob, bias };
     let argument_at = match argument {
@@ -228,6 +232,9 @@ fn fill(
             let arguments = [address, bytes, EXECUTABLE, 0, 0, 0];
             remote.call(libc::SYS_mprotect, arguments, "making its memory executable")?;
         }
+    }
+    if let Some(handed) = handed {
+        handed.give(remote, memory, placed.blob)?;
     }
     if let Some(function) = blob.initialise {
         let function = placed.blob + function;

@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod blob;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod handed;
 mod library;
 mod outcome;
 mod patcher;

@@ -290,7 +290,11 @@ pub enum Error {
         file: &'static str,
     },
     /// There are no addresses free near the program.
-    #[error("process {process} has no room for {bytes} bytes below its code")]
+    #[error(
+        "process {process} has no {} KB of free addresses within 2 GB below its code, where jumps \
+         from there can reach the library: other memory lies there. It goes on without the library",
+        bytes.div_ceil(1024)
+    )]
     NoRoom {
         /// Number of the process.
         process: u32,

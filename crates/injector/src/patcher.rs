@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::patching::{Entries, GoroutineFields, Kind, Survey, assemble};
 
-use crate::blob::{Argument, Blob, Injection, Patch, Patches, Placed, Prepare, Reason, Target};
+use crate::blob::{
+    Argument, Blob, Handed, Injection, Patch, Patches, Placed, Prepare, Reason, Target,
+};
 use crate::library::Library;
 use crate::outcome::Error;
 use crate::surveys::Surveys;
@@ -28,6 +30,7 @@ pub struct Patcher {
     before: u64,
     after: u64,
     goroutines: Option<Goroutines>,
+    handed: Option<Arc<Handed>>,
     surveys: Surveys,
 }
 
@@ -42,7 +45,7 @@ impl Patcher {
             return Err(Error::Blob("it lacks the code for one side of a system call"));
         };
         let (blob, surveys) = (Arc::new(library.blob), Surveys::default());
-        Ok(Patcher { blob, before, after, goroutines: None, surveys })
+        Ok(Patcher { blob, before, after, goroutines: None, handed: None, surveys })
     }
 
     /// The same for a library that knows goroutines. `before` is the name of its machine code
@@ -66,6 +69,26 @@ impl Patcher {
             return Err(Error::Blob("it lacks what it should have for goroutines"));
         };
         Ok(Patcher { goroutines: Some(Goroutines { before, ready, fields }), ..self })
+    }
+
+    /// The same for a library that has two words of four bytes, by the name `symbol`, for numbers
+    /// of descriptors. Where one of the two paths does not lead a program to where it leads us, the
+    /// library is handed the `directory`, in which logs are made, and a socket of the recorder that
+    /// takes announcements at `socket` ([`crate::Server`]).
+    ///
+    /// # Errors
+    /// The library lacks the words.
+    pub fn with_handed(
+        self,
+        library: &Library,
+        symbol: &str,
+        directory: PathBuf,
+        socket: PathBuf,
+    ) -> Result<Patcher, Error> {
+        let end = library.blob.memory.saturating_sub(Handed::BYTES as u64);
+        let place = library.symbol(symbol).filter(|place| *place <= end);
+        let place = place.ok_or(Error::Blob("it lacks the words for what it is handed"))?;
+        Ok(Patcher { handed: Some(Arc::new(Handed::new(place, directory, socket))), ..self })
     }
 
     /// The library for a program: it is told where numbers of goroutines are.
@@ -110,7 +133,7 @@ impl Prepare for Patcher {
         let (before, after) = (self.before, self.after);
         let before_goroutine = self.goroutines.map_or(before, |own| own.before);
         let ready = self.goroutines.map(|own| own.ready);
-        let blob = self.blob(&survey)?;
+        let (blob, handed) = (self.blob(&survey)?, self.handed.clone());
         let patches =
             move |placed: &Placed| {
                 let (before, after) = (placed.blob + before, placed.blob + after);
@@ -130,6 +153,6 @@ impl Prepare for Patcher {
                 Ok(Patches { stubs: made.stubs, patches: patches.collect() })
             };
         let assemble = Box::new(patches);
-        Ok(Some(Injection { blob, argument: Argument::Stack, stubs_room, assemble }))
+        Ok(Some(Injection { blob, argument: Argument::Stack, stubs_room, handed, assemble }))
     }
 }

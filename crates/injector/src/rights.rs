@@ -30,7 +30,7 @@ pub(crate) fn look(process: u32, path: &Path) -> Result<(), Left> {
 
 /// Opens a file without reading it, below the root that a process has, or by a descriptor that it
 /// has.
-fn open(process: u32, path: &Path) -> Option<OwnedFd> {
+pub(crate) fn open(process: u32, path: &Path) -> Option<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let folder =
         |name: &str| rustix::fs::open(format!("/proc/{process}/{name}"), flags, Mode::empty()).ok();
@@ -47,6 +47,15 @@ fn open(process: u32, path: &Path) -> Option<OwnedFd> {
     } else {
         rustix::fs::openat(folder("cwd")?, path, flags, Mode::empty()).ok()
     }
+}
+
+/// Whether a process is of a user now.
+pub(crate) fn is_of(process: u32, user: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    let mut users = line.unwrap_or_default().split_ascii_whitespace();
+    // The effective one stands behind the real one, and is what a connection has.
+    users.nth(1).and_then(|effective| effective.parse().ok()) == Some(user)
 }
 
 /// Number of the descriptor by which a process names a file, and the path below that.

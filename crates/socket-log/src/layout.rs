@@ -156,8 +156,10 @@ pub mod unseen {
     pub const GO: u16 = 6;
     /// A filter for system calls (seccomp), which the program inherits, forbids it to make a log.
     pub const FILTER: u16 = 7;
+    /// The program loads no library, and the recorder, which was told of it, has put none into it.
+    pub const NOT_PUT: u16 = 8;
     /// Name of each cause on screen.
-    pub const NAMES: [&str; 8] = [
+    pub const NAMES: [&str; 9] = [
         "",
         "statically linked",
         "has the rights of another user or capabilities",
@@ -166,6 +168,7 @@ pub mod unseen {
         "libsockcap.so cannot be opened where it runs",
         "written in Go, which calls the kernel past libc",
         "a filter for system calls (seccomp) forbids it to make a log",
+        "loads no library, and --inject did not put one into it",
     ];
 }
 
@@ -411,6 +414,10 @@ pub mod kind {
     /// The process did what is not captured: a socket of another kind, `io_uring`, system calls
     /// past libc.
     pub const UNCAPTURED: u8 = 38;
+    /// Number of bytes that a unix stream held which were not received yet.
+    pub const QUEUED: u8 = 39;
+    /// The kernel's id of the socket at the other end of a unix socket.
+    pub const OTHER_END: u8 = 40;
     /// A record that its writer began and did not finish; only its length is known.
     pub const RESERVED: u8 = 255;
 }

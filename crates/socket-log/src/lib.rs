@@ -4,6 +4,7 @@
 pub mod api;
 mod duration;
 pub mod encode;
+pub mod host_name;
 pub mod layout;
 mod recording;
 

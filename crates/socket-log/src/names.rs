@@ -2,8 +2,9 @@
 //! directories and files, so whatever passes here names a direct child of the directory it is
 //! joined to, on every host that a log may be taken to.
 
-/// Maximum length of a host's name, in bytes. The header of a log has room for no more.
-pub const HOST_NAME_LENGTH: usize = 127;
+use crate::host_name;
+
+pub use crate::host_name::HOST_NAME_LENGTH;
 
 /// Maximum length of a log's name, in bytes, as file systems have it.
 pub const LOG_NAME_LENGTH: usize = 255;
@@ -60,21 +61,16 @@ pub const HOST_VARIABLE: &str = "SOCKCAP_HOST";
 pub fn own_host_name() -> String {
     let given = std::env::var_os(HOST_VARIABLE).filter(|name| !name.is_empty());
     match given {
-        Some(name) => made_plain(&name.to_string_lossy()),
-        None => made_plain(&rustix::system::uname().nodename().to_string_lossy()),
+        Some(name) => plain(name.as_encoded_bytes()),
+        None => plain(rustix::system::uname().nodename().to_bytes()),
     }
 }
 
 /// The name, without what no host's name may have in it.
 #[cfg(feature = "reader")]
-fn made_plain(name: &str) -> String {
-    let plain = |c: char| if is_plain_character(c) { c } else { '_' };
-    let plain: String = name.chars().map(plain).take(HOST_NAME_LENGTH).collect();
-    match plain.strip_prefix('.') {
-        Some(rest) => format!("_{rest}"),
-        None if plain.is_empty() => "localhost".to_owned(),
-        None => plain,
-    }
+fn plain(name: &[u8]) -> String {
+    let plain: String = host_name::plain_bytes(name).map(char::from).collect();
+    if plain.is_empty() { "localhost".to_owned() } else { plain }
 }
 
 /// Whether a log, begun or made ahead, or a file of switches or operations may have this name.
@@ -98,7 +94,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 fn is_plain_character(c: char) -> bool {
-    c.is_ascii_alphanumeric() || "-_.".contains(c)
+    u8::try_from(c).is_ok_and(host_name::is_plain)
 }
 
 #[cfg(test)]
@@ -123,10 +119,10 @@ mod tests {
 
     #[test]
     fn whatever_the_kernel_calls_a_host_becomes_the_name_of_one() {
-        assert_eq!(made_plain("web-1.example"), "web-1.example");
-        assert_eq!(made_plain("a/b c"), "a_b_c");
+        assert_eq!(plain(b"web-1.example"), "web-1.example");
+        assert_eq!(plain(b"a/b c"), "a_b_c");
         for name in ["", ".", "..", ".x", "a/../b", "é", "a\0", &"é".repeat(200)] {
-            assert_eq!(host_name(&made_plain(name)), Ok(()), "{name}");
+            assert_eq!(host_name(&plain(name.as_bytes())), Ok(()), "{name}");
         }
     }
 

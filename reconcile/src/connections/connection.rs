@@ -98,13 +98,11 @@ fn is_first(
     listening: &Listening,
     capture: &Capture,
 ) -> bool {
-    if socket.pair != NONE {
-        // Neither connected: who speaks first asks.
-        return (socket.first_sent, place) < (other.first_sent, other_place);
-    }
     match (side(socket, listening, capture), side(other, listening, capture)) {
         (Role::Connect, Role::Accept) => true,
         (Role::Accept, Role::Connect) => false,
+        // Neither connected: who speaks first asks.
+        _ if socket.pair != NONE => (socket.first_sent, place) < (other.first_sent, other_place),
         _ => place < other_place,
     }
 }

@@ -28,7 +28,17 @@ pub(crate) fn match_all(
     datagrams: &SpillableVec<Datagram>,
     passes: &[Pass],
 ) -> Result<Matches, PathError> {
-    matched(reach, None, datagrams, passes)
+    matched(reach, None, datagrams, all(reach, datagrams)?, passes)
+}
+
+/// Goes on matching what is left in `matches`.
+pub(crate) fn match_left(
+    reach: Reach,
+    datagrams: &SpillableVec<Datagram>,
+    matches: Matches,
+    passes: &[Pass],
+) -> Result<Matches, PathError> {
+    matched(reach, None, datagrams, matches, passes)
 }
 
 /// Matches `datagrams` whose names were translated.
@@ -37,24 +47,34 @@ pub(crate) fn match_translated(
     translations: &DatagramTranslations,
     datagrams: &SpillableVec<Datagram>,
 ) -> Result<Matches, PathError> {
-    matched(reach, Some(translations), datagrams, &[Pass::TranslatedBothWays, Pass::Translated])
+    let passes = [Pass::TranslatedBothWays, Pass::Translated];
+    matched(reach, Some(translations), datagrams, all(reach, datagrams)?, &passes)
+}
+
+/// All of them, not matched yet.
+fn all(reach: Reach, datagrams: &SpillableVec<Datagram>) -> Result<Matches, PathError> {
+    let pool = &reach.capture.pool;
+    let places = |sent: bool| {
+        let those =
+            (0..).zip(datagrams.iter()).filter(move |(_, datagram)| datagram.sent() == sent);
+        SpillableVec::collect(pool, those.map(|(at, _)| at))
+    };
+    Ok(Matches { sends: places(true)?, receives: places(false)?, ..Matches::new(pool) })
 }
 
 fn matched(
     reach: Reach,
     translations: Option<&DatagramTranslations>,
     datagrams: &SpillableVec<Datagram>,
+    mut matches: Matches,
     passes: &[Pass],
 ) -> Result<Matches, PathError> {
     let pool = &reach.capture.pool;
     let comparison = Comparison { reach, pool, translations, datagrams };
-    let mut matcher = Matcher { comparison, pool, matches: Matches::new(pool) };
-    let places = |sent: bool| {
-        let those =
-            (0..).zip(datagrams.iter()).filter(move |(_, datagram)| datagram.sent() == sent);
-        SpillableVec::collect(pool, those.map(|(at, _)| at))
-    };
-    let (mut sends, mut receives) = (places(true)?, places(false)?);
+    let none = SpillableVec::new(pool);
+    let mut sends = std::mem::replace(&mut matches.sends, none);
+    let mut receives = std::mem::replace(&mut matches.receives, SpillableVec::new(pool));
+    let mut matcher = Matcher { comparison, pool, matches };
     for pass in passes {
         matcher.pass(*pass, &mut sends, &mut receives)?;
     }

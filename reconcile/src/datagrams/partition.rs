@@ -9,8 +9,9 @@ use rustc_hash::FxHashMap;
 use crate::calls::Datagram;
 use crate::cause::Cause;
 use crate::datagrams::end::DatagramMessage;
+use crate::datagrams::joined::{self, Proof};
 use crate::datagrams::matches::Matches;
-use crate::datagrams::matching::{match_all, match_translated};
+use crate::datagrams::matching::{match_all, match_left, match_translated};
 use crate::datagrams::pass::Pass;
 use crate::datagrams::peer_names::{Fallback, SeenNames};
 use crate::datagrams::receivers::Receivers;
@@ -30,13 +31,16 @@ pub(crate) struct DatagramMatcher<'a, 'b> {
     pub(crate) nameless: &'a FxHashMap<u32, Fallback>,
     /// Messages by flow.
     pub(crate) messages: &'a PartitionStore<'b, DatagramMessage>,
-    /// Where something was received in part or is without checksum: sends and such receives that
-    /// are left, by where they go.
+    /// Where something was received in part, is without checksum or may be several datagrams at
+    /// once: sends and such receives that are left, by where they go.
     pub(crate) late: Option<&'a PartitionStore<'b, Datagram>>,
     /// Where names may have been translated: what is left, by content.
     pub(crate) astray: Option<&'a PartitionStore<'b, Datagram>>,
-    /// Whether some are without checksum: then any receive that is left may be of one.
-    pub(crate) unchecked: bool,
+    /// Whether any receive that is left may be of what is left of the sends: some are without
+    /// checksum, or may be several datagrams at once.
+    pub(crate) any_is_late: bool,
+    /// Whether some may be several datagrams at once.
+    pub(crate) joined: bool,
 }
 
 /// The datagrams of a partition, block by block.
@@ -55,7 +59,7 @@ pub(crate) struct MatchedDatagrams {
 
 impl DatagramMatcher<'_, '_> {
     /// All datagrams side by side: all of them may be equal.
-    fn joined(&self, blocks: impl Blocks) -> Result<SpillableVec<Datagram>, PathError> {
+    fn side_by_side(&self, blocks: impl Blocks) -> Result<SpillableVec<Datagram>, PathError> {
         let mut all = SpillableVec::new(&self.reach.capture.pool);
         for block in blocks {
             all.extend(block?)?;
@@ -70,7 +74,7 @@ impl DatagramMatcher<'_, '_> {
         datagrams: impl Blocks,
         samples: &mut Samples,
     ) -> Result<MatchedDatagrams, PathError> {
-        let datagrams = self.joined(datagrams)?;
+        let datagrams = self.side_by_side(datagrams)?;
         let mut matches = match_all(self.reach, &datagrams, &[Pass::Exact, Pass::UnknownSender])?;
         let mut matched = MatchedDatagrams::default();
         let sent = datagrams.iter().filter(|datagram| datagram.sent()).count() as u64;
@@ -82,7 +86,9 @@ impl DatagramMatcher<'_, '_> {
             return Ok(matched);
         };
         let is_late = |at: &u32| {
-            self.unchecked || datagrams[*at as usize].sent() || datagrams[*at as usize].truncated()
+            self.any_is_late
+                || datagrams[*at as usize].sent()
+                || datagrams[*at as usize].truncated()
         };
         let mut dealer = PartitionWriter::new(late, piece);
         for at in matches.sends.iter().chain(matches.receives.iter()).filter(|at| is_late(at)) {
@@ -100,20 +106,47 @@ impl DatagramMatcher<'_, '_> {
         Ok(matched)
     }
 
-    /// Matches what is without checksum, or was received in part, with what is left to the same
-    /// place.
+    /// Matches what is without checksum, is several datagrams on one side, or was received in part,
+    /// with what is left to the same place.
     pub(crate) fn late_partition(
         &self,
         piece: usize,
         datagrams: impl Blocks,
         samples: &mut Samples,
     ) -> Result<MatchedDatagrams, PathError> {
-        let datagrams = self.joined(datagrams)?;
-        let matches = match_all(self.reach, &datagrams, Pass::LATE)?;
-        let matches = self.without_astray(piece, &datagrams, matches)?;
+        let mut datagrams = self.side_by_side(datagrams)?;
         let mut matched = MatchedDatagrams::default();
+        let mut matches = match_all(self.reach, &datagrams, &[])?;
+        self.cut(&mut datagrams, &mut matches, Proof::Checksums, &mut matched)?;
+        let mut matches = match_left(self.reach, &datagrams, matches, Pass::UNCHECKED)?;
+        if self.joined {
+            // What may be cut by sizes alone must not be whole at both ends, and what was received
+            // in part may be of any that is larger.
+            matches = match_left(self.reach, &datagrams, matches, &[Pass::TruncatedAlike])?;
+        }
+        self.cut(&mut datagrams, &mut matches, Proof::Sizes, &mut matched)?;
+        self.cut(&mut datagrams, &mut matches, Proof::Lost, &mut matched)?;
+        let last = [Pass::UncheckedSend, Pass::Truncated];
+        let matches = match_left(self.reach, &datagrams, matches, &last)?;
+        let matches = self.without_astray(piece, &datagrams, matches)?;
         self.messages(piece, &datagrams, &matches, samples, &mut matched)?;
         Ok(matched)
+    }
+
+    /// Cuts what one side saw joined where the other side has borders, and counts each part.
+    fn cut(
+        &self,
+        datagrams: &mut SpillableVec<Datagram>,
+        matches: &mut Matches,
+        proof: Proof,
+        matched: &mut MatchedDatagrams,
+    ) -> Result<(), PathError> {
+        if self.joined {
+            let [sent, received] = joined::cut(self.reach, datagrams, matches, proof)?;
+            matched.counts.datagrams.sent += sent;
+            matched.counts.datagrams.received += received;
+        }
+        Ok(())
     }
 
     /// What was matched, and what is left that no translation can be the cause of; the rest is
@@ -148,7 +181,7 @@ impl DatagramMatcher<'_, '_> {
         both: &PartitionStore<Datagram>,
     ) -> Result<(MatchedDatagrams, Hints), PathError> {
         let mut hints = Hints::default();
-        let [alone, rest] = split(self.reach, self.joined(datagrams)?, &mut hints)?;
+        let [alone, rest] = split(self.reach, self.side_by_side(datagrams)?, &mut hints)?;
         let mut matched = MatchedDatagrams::default();
         let mut matches = Matches::new(&self.reach.capture.pool);
         for (at, datagram) in (0..).zip(alone.iter()) {
@@ -172,7 +205,7 @@ impl DatagramMatcher<'_, '_> {
         datagrams: impl Blocks,
         translations: &DatagramTranslations,
     ) -> Result<MatchedDatagrams, PathError> {
-        let datagrams = self.joined(datagrams)?;
+        let datagrams = self.side_by_side(datagrams)?;
         let matches = match_translated(self.reach, translations, &datagrams)?;
         let mut matched = MatchedDatagrams::default();
         translations.note(self.reach, &datagrams, &matches, &mut matched.translated);

@@ -13,6 +13,8 @@ pub(crate) enum Pass {
     UncheckedSend,
     /// The receives without checksum: likewise.
     UncheckedReceive,
+    /// Only a part was received, or captured, but of as many bytes as were sent.
+    TruncatedAlike,
     /// Only a part was received, so neither size nor checksum are the sender's.
     Truncated,
     /// Size and checksum, between names that lead to each other in both directions.
@@ -22,9 +24,8 @@ pub(crate) enum Pass {
 }
 
 impl Pass {
-    /// The passes that do not go by the checksum.
-    pub(crate) const LATE: &[Pass] =
-        &[Pass::UncheckedSend, Pass::UncheckedReceive, Pass::Truncated];
+    /// The passes of what is without checksum.
+    pub(crate) const UNCHECKED: &[Pass] = &[Pass::UncheckedSend, Pass::UncheckedReceive];
 
     /// Whether a datagram takes part.
     pub(super) fn takes(self, datagram: &Datagram) -> bool {
@@ -34,7 +35,7 @@ impl Pass {
             }
             Pass::UncheckedSend => !datagram.sent() || datagram.unchecked(),
             Pass::UncheckedReceive => datagram.sent() || datagram.unchecked(),
-            Pass::Truncated => datagram.sent() || datagram.truncated(),
+            Pass::TruncatedAlike | Pass::Truncated => datagram.sent() || datagram.truncated(),
         }
     }
 
@@ -44,7 +45,9 @@ impl Pass {
             Pass::Exact | Pass::UnknownSender | Pass::TranslatedBothWays | Pass::Translated => {
                 (datagram.checksum, datagram.bytes)
             }
-            Pass::UncheckedSend | Pass::UncheckedReceive => (0, datagram.bytes),
+            Pass::UncheckedSend | Pass::UncheckedReceive | Pass::TruncatedAlike => {
+                (0, datagram.bytes)
+            }
             Pass::Truncated => (0, 0),
         }
     }
@@ -52,7 +55,7 @@ impl Pass {
     /// Whether both sides know the sender's port. Where one does not, that which is known must not
     /// contradict.
     pub(super) fn knows_source(self) -> bool {
-        matches!(self, Pass::Exact | Pass::Truncated)
+        matches!(self, Pass::Exact | Pass::TruncatedAlike | Pass::Truncated)
     }
 
     /// Whether the two sides have other names for where it goes.

@@ -10,7 +10,7 @@ use out_of_core::{
 };
 
 use crate::absent::NONE;
-use crate::calls::{BEGINS, Datagram, ELSEWHERE, StreamCall};
+use crate::calls::{BEGINS, Datagram, ELSEWHERE, StreamCall, Transfer};
 use crate::connections::connection::Connection;
 use crate::dealing::elsewhere::Elsewhere;
 use crate::second_reading::reading::{Call, SecondReading};
@@ -160,6 +160,23 @@ pub(crate) fn deal(
                         None => Ok(()),
                     }
                 }
+                Call::Edge { socket, sent, time, bytes, tid } => match partitions.of_socket(socket)
+                {
+                    Some(partition) if bytes > 0 => {
+                        let process = piece as u32 | Transfer::EDGE;
+                        let socket = socket << 1 | u32::from(!sent);
+                        transfers.deal(partition, StreamCall { time, bytes, process, tid, socket })
+                    }
+                    _ => Ok(()),
+                },
+                Call::Look { socket, time, bytes, tid } => match partitions.of_socket(socket) {
+                    Some(partition) => {
+                        let process = piece as u32 | Transfer::LOOK;
+                        let socket = socket << 1 | 1;
+                        transfers.deal(partition, StreamCall { time, bytes, process, tid, socket })
+                    }
+                    None => Ok(()),
+                },
                 Call::Datagram(datagram) => {
                     datagrams.deal((reach.hash(&datagram, true) % many) as usize, datagram)
                 }

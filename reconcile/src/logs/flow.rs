@@ -40,6 +40,9 @@ pub(crate) struct Flow {
     pub(crate) datagrams: u32,
     /// Whether the log has the kernel's counts of its bytes.
     pub(crate) counted: bool,
+    /// The kernel's number of the socket at the other end of a unix socket that was found in use;
+    /// 0 if unknown.
+    pub(crate) other_end: u64,
 }
 
 /// What kind of socket a flow is.
@@ -131,6 +134,7 @@ impl Flow {
             transfers: 0,
             datagrams: 0,
             counted: false,
+            other_end: 0,
         }
     }
 

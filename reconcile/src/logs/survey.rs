@@ -189,6 +189,7 @@ impl Reading {
             }
             // Where a log has positions, these tell the same.
             Record::Counted { flow, .. } => self.at(flow, ticks)?.counted = !self.has_positions,
+            Record::OtherEnd { flow, cookie } => self.at(flow, ticks)?.other_end = cookie,
             Record::Datagram { peeked: true, .. } => self.counts.datagrams.peeked += 1,
             Record::Datagram { flow, truncated, unchecked, peer, .. } => {
                 self.counts.datagrams.truncated += u64::from(truncated);
@@ -256,6 +257,7 @@ impl Reading {
             | Record::Wait { .. }
             | Record::Cpu { .. }
             | Record::Fingerprint { .. }
+            | Record::Queued { .. }
             | Record::EndOfFile { .. }
             | Record::Call(_)
             | Record::Uncaptured { .. }

@@ -2,6 +2,7 @@
 //! before it left.
 
 use out_of_core::{PartitionStore, workers};
+use socket_log::layout::source;
 
 use crate::calls::Datagram;
 use crate::datagrams::end::DatagramMessage;
@@ -38,7 +39,10 @@ pub(crate) fn match_datagrams<'a>(
     let messages = PartitionStore::new(budget, directory, count);
     let store = || PartitionStore::<Datagram>::new(budget, directory, count);
     let unchecked = outcome.datagrams.unchecked > 0;
-    let late = (unchecked || outcome.datagrams.truncated > 0).then(store);
+    let joined = connected.sockets.all.iter().any(|socket| {
+        socket.datagrams > 0 && matches!(socket.source, source::PACKETS | source::STRACE)
+    });
+    let late = (unchecked || joined || outcome.datagrams.truncated > 0).then(store);
     let udp_is_left =
         run.options.translation.is_some() && translations::is_possible(&connected.sockets.all);
     let astray = udp_is_left.then(store);
@@ -49,7 +53,8 @@ pub(crate) fn match_datagrams<'a>(
         messages: &messages,
         late: late.as_ref(),
         astray: astray.as_ref(),
-        unchecked,
+        any_is_late: unchecked || joined,
+        joined,
     };
     let mut found = MatchedSoFar {
         run,
@@ -104,7 +109,7 @@ fn by_name(
     workers::in_order(matching.run.threads, calls.partitions(), work, take)
 }
 
-/// Step 2: those without a checksum, or received in part.
+/// Step 2: those without a checksum, joined on one side, or received in part.
 fn late_ones(
     matching: &Matching,
     matcher: &DatagramMatcher,

@@ -5,6 +5,7 @@
 //! missing like any lost record.
 
 use socket_log::encode::Direction;
+use socket_log::layout::source;
 use socket_log::{Log, Record};
 
 use crate::calls::{Datagram, LARGEST_TRANSFER};
@@ -14,6 +15,7 @@ use crate::logs::positions::{Gaps, Positions};
 use crate::names::{NO_NAME, NameId};
 use crate::sockets::socket::Sockets;
 use crate::told::{Told, ToldOfLog};
+use crate::tuning::{LONGEST_LOOK_NS, SAME_CLOCK_NS};
 
 /// A call that moved data, on a socket.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +46,32 @@ pub(crate) enum Call {
         before: u64,
         /// Whether no transfer of the flow in that direction was recorded before.
         begins: bool,
+    },
+    /// The other end in time of a transfer on a unix stream that was found in use: not before it a
+    /// send had returned, and not after it a receive was called.
+    Edge {
+        /// The socket.
+        socket: u32,
+        /// Whether it sent.
+        sent: bool,
+        /// When that was.
+        time: i64,
+        /// How many bytes it moved.
+        bytes: u32,
+        /// The thread.
+        tid: i32,
+    },
+    /// A look at the receive queue of a unix stream that was found in use, at most
+    /// [`LONGEST_LOOK_NS`] before the library had the answer.
+    Look {
+        /// The socket.
+        socket: u32,
+        /// When it began.
+        time: i64,
+        /// How many bytes the queue held.
+        bytes: u32,
+        /// The thread.
+        tid: i32,
     },
     /// A datagram.
     Datagram(Datagram),
@@ -116,7 +144,7 @@ impl<'a> SecondReading<'a> {
                     Record::Position { flow, direction, before } => {
                         positions.set(flow, direction, before)
                     }
-                    Record::Transfer { direction, flow, bytes, .. }
+                    Record::Transfer { direction, flow, bytes, duration }
                         if bytes <= LARGEST_TRANSFER =>
                     {
                         let missing = gaps.as_ref().map_or(0, |gaps| {
@@ -125,6 +153,13 @@ impl<'a> SecondReading<'a> {
                         if let Some(socket) = self.places.get(flow) {
                             let (sent, time) =
                                 (direction == Direction::Send, clock.realtime(entry.ticks));
+                            if self.is_aligned(socket) {
+                                let duration = duration.min(MAX_DURATION);
+                                let duration = self.log.clock.nanoseconds(duration);
+                                let time = edge(time, duration, sent);
+                                let bytes = bytes as u32;
+                                each(Call::Edge { socket, sent, time, bytes, tid });
+                            }
                             if missing > 0 {
                                 each(Call::Forgotten { socket, sent, time, bytes: missing });
                             }
@@ -155,6 +190,17 @@ impl<'a> SecondReading<'a> {
                             each(Call::Counted { socket, sent, time, before, begins });
                         }
                     }
+                    Record::Queued { flow, bytes, took }
+                        if bytes <= LARGEST_TRANSFER as u32
+                            && i64::from(took) <= LONGEST_LOOK_NS =>
+                    {
+                        if let Some(socket) =
+                            self.places.get(flow).filter(|socket| self.is_aligned(*socket))
+                        {
+                            let time = clock.realtime(entry.ticks);
+                            each(Call::Look { socket, time, bytes, tid });
+                        }
+                    }
                     Record::Datagram {
                         direction,
                         flow,
@@ -163,10 +209,16 @@ impl<'a> SecondReading<'a> {
                         truncated,
                         peeked: false,
                         unchecked,
+                        joined,
                         peer,
                         ..
                     } => {
                         if let Some(socket) = self.places.get(flow) {
+                            let of = self.sockets.all.get(socket as usize);
+                            // No packet says that the network card, or the receiver, cuts it.
+                            let joined =
+                                joined || of.is_some_and(|of| of.source == source::PACKETS);
+                            let joined = if joined { Datagram::JOINED } else { 0 };
                             let time = clock.realtime(entry.ticks);
                             let named = peer.and_then(|peer| self.capture.names.find(&peer));
                             each(Call::Datagram(Datagram {
@@ -181,7 +233,7 @@ impl<'a> SecondReading<'a> {
                                     direction == Direction::Send,
                                     truncated,
                                     unchecked,
-                                ),
+                                ) | joined,
                                 operation: told.as_mut().map_or(0, |told| {
                                     told.datagram((flow, direction, entry.ticks))
                                 }),
@@ -200,6 +252,11 @@ impl<'a> SecondReading<'a> {
         }
     }
 
+    /// Whether the socket is an end of a unix stream that was found in use.
+    fn is_aligned(&self, socket: u32) -> bool {
+        self.sockets.all.get(socket as usize).is_some_and(|socket| socket.aligned)
+    }
+
     /// The peer that a datagram socket was connected to at the time.
     fn connected_to(&self, socket: u32, time: i64) -> NameId {
         match self.sockets.peers.get(&socket) {
@@ -210,4 +267,16 @@ impl<'a> SecondReading<'a> {
             }
         }
     }
+}
+
+/// Longest call whose other end is reckoned, in ticks.
+const MAX_DURATION: u64 = 1 << 56;
+
+/// The other end in time of a call of `duration` nanoseconds: of a send the latest time at which it
+/// returned, of a receive the earliest at which it was called. A log has the duration rounded
+/// down, by less than a 32nd, and processes read their common clock apart.
+fn edge(time: i64, duration: u64, sent: bool) -> i64 {
+    let duration = i64::try_from(duration).unwrap_or(i64::MAX);
+    let longest = duration.saturating_add(duration / 31 + 2 + SAME_CLOCK_NS);
+    if sent { time.saturating_add(longest) } else { time.saturating_sub(longest) }
 }

@@ -75,7 +75,26 @@ pub(crate) fn sockets(
         }
         sockets.all.push(socket)?;
     }
+    pair_up(&mut sockets, &groups.other_ends);
     Ok(sockets)
+}
+
+/// Makes the two ends of unix sockets that were found in use each other's, by their flows.
+fn pair_up(sockets: &mut Sockets, other_ends: &[(u32, u32)]) {
+    let Sockets { all, of_flow, .. } = sockets;
+    for (one, other) in other_ends {
+        let ends = [one, other].map(|flow| of_flow.get(*flow as usize).map_or(NONE, |of| of.1));
+        let alone = |end: u32| all.get(end as usize).filter(|end| end.pair == NONE);
+        let [Some(first), Some(second)] = ends.map(alone) else { continue };
+        if ends[0] == ends[1] {
+            continue;
+        }
+        let aligned = first.protocol == Protocol::UnixStream && (first.found || second.found);
+        for (end, other) in [(ends[0], ends[1]), (ends[1], ends[0])] {
+            let end = &mut all[end as usize];
+            (end.pair, end.aligned) = (other, aligned);
+        }
+    }
 }
 
 /// Which flows are of one socket.
@@ -84,6 +103,8 @@ struct Groups {
     first: SpillableVec<u32>,
     /// The next flow of the same socket.
     next: SpillableVec<u32>,
+    /// Flows whose sockets are the two ends of one connection, as the kernel told.
+    other_ends: Vec<(u32, u32)>,
 }
 
 impl Groups {
@@ -121,7 +142,8 @@ impl Groups {
             }
         }
         by_cookie.sort_by_key(|row| *row)?;
-        let mut groups = Groups { first, next: SpillableVec::filled(pool, flows.len(), NONE)? };
+        let next = SpillableVec::filled(pool, flows.len(), NONE)?;
+        let mut groups = Groups { first, next, other_ends: Vec::new() };
         let apart = counted_apart(flows, &by_cookie, places_of_ids.len());
         if apart.contains(&true) {
             let counted = |row: &mut Row| {
@@ -139,6 +161,17 @@ impl Groups {
                 groups.next[one.3 as usize] = next.3;
             }
             before = Some(next);
+        }
+        for (cookie, number, machine, place) in by_cookie.iter().copied() {
+            let other = flows[place as usize].other_end;
+            if other == 0 || other == cookie {
+                continue;
+            }
+            let key = |row: &Row| (row.0, row.1, row.2);
+            let found = by_cookie
+                .partition_point(0..by_cookie.len(), |row| key(row) < (other, number, machine));
+            let is_it = |row: &&Row| key(row) == (other, number, machine);
+            groups.other_ends.extend(by_cookie.get(found).filter(is_it).map(|row| (place, row.3)));
         }
         Ok(groups)
     }
@@ -226,6 +259,8 @@ fn socket(
         transfers: of_group().fold(0, |sum: u32, flow| sum.saturating_add(flow.transfers)),
         datagrams: of_group().fold(0, |sum: u32, flow| sum.saturating_add(flow.datagrams)),
         counted: of_group().all(Flow::is_found) && of_group().any(|flow| flow.counted),
+        found: of_group().all(Flow::is_found),
+        aligned: false,
     };
     for (naming, process, flow) in names {
         if naming.local != NO_NAME {

@@ -51,7 +51,8 @@ pub(crate) struct Socket {
     /// The process that it belongs to, where no call says more: the last to use it, or else to have
     /// it.
     pub(crate) owner: u32,
-    /// The socket at the other end of a `socketpair`; [`NONE`] of others.
+    /// The socket at the other end of a `socketpair`, or of a unix socket that was found in use;
+    /// [`NONE`] of others.
     pub(crate) pair: u32,
     /// The first send on a stream; `i64::MAX`: there was none.
     pub(crate) first_sent: i64,
@@ -63,6 +64,11 @@ pub(crate) struct Socket {
     /// Whether it was in use before any process was seen to have it, and logs have the kernel's
     /// counts of its bytes.
     pub(crate) counted: bool,
+    /// Whether it was in use before any process was seen to have it.
+    pub(crate) found: bool,
+    /// Whether it is an end of a unix stream that was in use before one of the ends was seen, so
+    /// that looks at its queues tell which bytes belong together.
+    pub(crate) aligned: bool,
 }
 
 impl Socket {

@@ -35,7 +35,7 @@ pub(crate) struct Tally {
 impl Tally {
     /// Takes note of a call, or of forgotten ones.
     pub(crate) fn add(&mut self, call: &Transfer) {
-        if call.is_count() {
+        if call.is_count() || call.is_mark() {
             return;
         }
         if call.is_forgotten() {

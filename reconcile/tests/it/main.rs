@@ -16,6 +16,7 @@ mod connecting;
 mod datagrams;
 mod greetings;
 mod imports;
+mod joined;
 mod logs;
 mod machines;
 mod multiplexed;

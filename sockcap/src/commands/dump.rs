@@ -104,6 +104,7 @@ fn line(out: &mut impl Write, clock: &Clock, routine: &str, entry: &Entry) -> io
             truncated,
             peeked,
             unchecked,
+            joined,
             duration,
             peer,
         } => {
@@ -115,7 +116,8 @@ fn line(out: &mut impl Write, clock: &Clock, routine: &str, entry: &Entry) -> io
             if let Some(peer) = peer {
                 write!(out, " peer {}", in_one_line(&peer.to_string()))?;
             }
-            for (flag, name) in [(truncated, "truncated"), (peeked, "peeked")] {
+            let flags = [(truncated, "truncated"), (peeked, "peeked"), (joined, "joined")];
+            for (flag, name) in flags {
                 if *flag {
                     write!(out, " {name}")?;
                 }
@@ -190,6 +192,13 @@ fn line(out: &mut impl Write, clock: &Clock, routine: &str, entry: &Entry) -> io
         }
         Record::Counted { flow, direction, before, .. } => {
             writeln!(out, "counted flow {flow} {} {before} bytes before", verb(*direction))
+        }
+        Record::Queued { flow, bytes, took } => {
+            let took = clock.nanoseconds(u64::from(*took));
+            writeln!(out, "queued flow {flow} {bytes} bytes took {took} ns")
+        }
+        Record::OtherEnd { flow, cookie } => {
+            writeln!(out, "other end of flow {flow} cookie {cookie:#x}")
         }
         Record::Position { flow, direction, before: NO_POSITION } => {
             writeln!(out, "position flow {flow} {} unknown", verb(*direction))

@@ -9,6 +9,7 @@ mod recording;
 mod signals;
 mod summary;
 mod switches;
+mod unix_peers;
 
 use std::env;
 use std::ffi::OsString;
@@ -252,7 +253,9 @@ fn run_under(
         // The library may find a way of its own, and the command runs anyway.
         tell!("sockcap: warning: {}: {error}", directory.join("hosts").join(&host).display());
     }
-    let injection = arguments.library.inject.then(|| Injection::begin(library)).transpose()?;
+    let logs = folders::of_host(directory, &host);
+    let injection =
+        arguments.library.inject.then(|| Injection::begin(library, logs)).transpose()?;
     if let Some(injection) = &injection {
         injection.announce_to(&mut command);
     }

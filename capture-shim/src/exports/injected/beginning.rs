@@ -5,6 +5,7 @@ use core::ffi::c_int;
 
 use super::{coroutine, goroutines, relocate, slots, streams};
 use crate::exports::load;
+use crate::log::keep;
 
 /// Prepares the library in a process that has not begun. `stack` is the stack pointer at the
 /// process's entry. Returns 0, or why the library cannot be used there.
@@ -44,6 +45,7 @@ unsafe extern "C" fn begin(stack: *const usize) -> c_int {
         load::take_filters();
         let status = slots::begin();
         if status == 0 {
+            keep::take_handed();
             load::constructor(count as c_int, arguments.cast());
             streams::begin();
             goroutines::begin();

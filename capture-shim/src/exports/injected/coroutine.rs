@@ -11,7 +11,7 @@ use super::frame::Frame;
 use super::{goroutines, leave, slots};
 use crate::c_library::errno;
 use crate::hooks::syscall::ByNumber;
-use crate::hooks::{processes, syscall, threads, unseen};
+use crate::hooks::{processes, rights, syscall, threads, unseen};
 use crate::log;
 use crate::state::goroutine::Goroutine;
 use crate::state::slot::{self, Slot};
@@ -77,6 +77,9 @@ fn run(frame: &mut Frame) -> i64 {
         match number {
             // With the program's own arguments, though `fork` has none: the child has them still.
             libc::SYS_fork | libc::SYS_clone => {
+                if number == libc::SYS_clone {
+                    rights::keep_ways(a as i32);
+                }
                 let fork = || own_call(number, a, b, c, d, e, f) as libc::pid_t;
                 processes::forked(fork).into()
             }
@@ -138,6 +141,7 @@ fn prepare(slot: &Slot, frame: &Frame, number: c_long, first: i64) {
         libc::SYS_clone3 => unsafe { processes::clone3_flags(first) },
         _ => first as i32,
     };
+    rights::keep_ways(flags);
     // A thread has an FS base of its own.
     if flags & libc::CLONE_VM == 0 || flags & libc::CLONE_SETTLS != 0 {
         return;

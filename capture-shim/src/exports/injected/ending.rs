@@ -6,6 +6,7 @@ use core::mem::offset_of;
 use super::frame::Frame;
 use super::slots;
 use crate::hooks::processes;
+use crate::log::keep;
 use crate::state::{self, slot::Slot};
 
 /// Where the injector finds hooks that wait, in the order of the fields of its `Waiting`.
@@ -36,5 +37,6 @@ unsafe extern "C" fn sockcap_end() -> c_int {
     state::find_again();
     // A thread without a slot is that of a copy which has no log of its own yet.
     let is_left = slots::is_wiped() || processes::is_left(slots::take_skipped());
+    keep::let_go();
     c_int::from(!is_left)
 }

@@ -133,6 +133,7 @@ macro_rules! before {
             close = const libc::SYS_close,
             kept_directory = sym keep::DIRECTORY,
             kept_log = sym keep::LOG,
+            kept_recorder = sym keep::RECORDER,
             calls = sym streams::CALLS,
             first_with_flags = const libc::SYS_sendto,
             unusual_flags = const !streams::USUAL_FLAGS,

@@ -93,6 +93,8 @@ macro_rules! short_way_apart {
             "je 6b\n",
             "cmp edi, [rip + {kept_log}]\n",
             "je 6b\n",
+            "cmp edi, [rip + {kept_recorder}]\n",
+            "je 6b\n",
             "mov r11, [rip + {table}]\n",
             "test r11, r11\n",
             "jz 6b\n",

@@ -72,6 +72,11 @@ fn queued(fd: c_int, request: u64) -> Option<u64> {
     (unsafe { call(libc::SYS_ioctl, arguments) } == 0).then_some(u64::from(count))
 }
 
+/// Number of bytes that the receive queue of the unix stream `fd` holds.
+pub(crate) fn bytes_unread(fd: c_int) -> Option<u32> {
+    queued(fd, libc::FIONREAD).and_then(|bytes| u32::try_from(bytes).ok())
+}
+
 /// Whether nothing was sent yet on a stream, and whether no program received anything from it. Only
 /// TCP can tell, since Linux 4.1.
 pub(crate) fn is_fresh_stream(fd: c_int) -> (bool, bool) {

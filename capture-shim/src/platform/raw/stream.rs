@@ -1,5 +1,5 @@
-//! Stream to a process of the same host, by the path of its socket: short, and never waited for
-//! longer than told.
+//! Stream to a process of the same host, by the path of its socket, or as one end of a pair that is
+//! given to it: short, and never waited for longer than told.
 
 use core::ffi::c_int;
 use core::ptr;
@@ -10,36 +10,104 @@ use super::sockets::socket_option;
 
 /// Connects to the socket at `path`. What is sent and received there waits for at most `seconds`.
 pub(crate) fn connect(path: &[u8], seconds: i64) -> Option<Descriptor> {
+    connect_as(libc::SOCK_STREAM, path, b"", seconds)
+}
+
+/// Connects to the socket of datagrams at `path` and `behind` it. What is sent there waits for at
+/// most `seconds`.
+pub(crate) fn connect_datagrams(path: &[u8], behind: &[u8], seconds: i64) -> Option<Descriptor> {
+    connect_as(libc::SOCK_DGRAM, path, behind, seconds)
+}
+
+#[inline(never)]
+fn connect_as(kind: c_int, path: &[u8], behind: &[u8], seconds: i64) -> Option<Descriptor> {
     // SAFETY: a struct of numbers may be all zeros.
     let mut address: libc::sockaddr_un = unsafe { core::mem::zeroed() };
     address.sun_family = libc::AF_UNIX as u16;
     // A zero byte ends the path.
-    let room = address.sun_path.get_mut(..path.len()).filter(|_| path.len() < 108)?;
-    room.iter_mut().zip(path).for_each(|(place, byte)| *place = *byte as _);
-    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
+    let length = path.len() + behind.len();
+    let room = address.sun_path.get_mut(..length).filter(|_| length < 108)?;
+    room.iter_mut().zip(path.iter().chain(behind)).for_each(|(place, byte)| *place = *byte as _);
+    let kind = kind | libc::SOCK_CLOEXEC;
     // SAFETY: takes numbers only.
     let made =
         unsafe { call(libc::SYS_socket, [libc::AF_UNIX as usize, kind as usize, 0, 0, 0, 0]) };
-    let stream = Descriptor::owned(c_int::try_from(made).ok().filter(|made| *made >= 0)?);
-    let limit = libc::timeval { tv_sec: seconds, tv_usec: 0 };
-    for option in [libc::SO_SNDTIMEO, libc::SO_RCVTIMEO] {
-        let arguments = [
-            stream.word(),
-            libc::SOL_SOCKET as usize,
-            option as usize,
-            ptr::from_ref(&limit) as usize,
-            size_of_val(&limit),
-            0,
-        ];
-        // SAFETY: the kernel reads the struct.
-        unsafe { call(libc::SYS_setsockopt, arguments) };
-    }
-    let place = [stream.word(), ptr::from_ref(&address) as usize, size_of_val(&address), 0, 0, 0];
+    let socket = Descriptor::owned(c_int::try_from(made).ok().filter(|made| *made >= 0)?);
+    socket.wait_at_most(seconds);
+    let place = [socket.word(), ptr::from_ref(&address) as usize, size_of_val(&address), 0, 0, 0];
     // SAFETY: the kernel reads the struct.
-    (unsafe { call(libc::SYS_connect, place) } == 0).then_some(stream)
+    (unsafe { call(libc::SYS_connect, place) } == 0).then_some(socket)
+}
+
+/// Makes a stream, gives its other end to the process that takes the datagrams of `to`, and returns
+/// this one. What is sent and received there waits for at most `seconds`.
+#[inline(never)]
+pub(crate) fn hand_stream(to: &Descriptor, seconds: i64) -> Option<Descriptor> {
+    let mut pair: [c_int; 2] = [0; 2];
+    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
+    let arguments =
+        [libc::AF_UNIX as usize, kind as usize, 0, ptr::from_mut(&mut pair) as usize, 0, 0];
+    // SAFETY: room for two numbers.
+    if unsafe { call(libc::SYS_socketpair, arguments) } != 0 {
+        return None;
+    }
+    let [ours, theirs] = pair.map(Descriptor::owned);
+    ours.wait_at_most(seconds);
+    to.send_descriptor(&theirs).then_some(ours)
+}
+
+/// Control data of a message with one descriptor.
+#[repr(C)]
+struct OneDescriptor {
+    head: libc::cmsghdr,
+    number: c_int,
+    padding: c_int,
 }
 
 impl Descriptor {
+    /// Sets for how long what is sent and received there waits at most.
+    fn wait_at_most(&self, seconds: i64) {
+        let limit = libc::timeval { tv_sec: seconds, tv_usec: 0 };
+        for option in [libc::SO_SNDTIMEO, libc::SO_RCVTIMEO] {
+            let arguments = [
+                self.word(),
+                libc::SOL_SOCKET as usize,
+                option as usize,
+                ptr::from_ref(&limit) as usize,
+                size_of_val(&limit),
+                0,
+            ];
+            // SAFETY: the kernel reads the struct.
+            unsafe { call(libc::SYS_setsockopt, arguments) };
+        }
+    }
+
+    /// Sends a datagram of one byte with a descriptor. False where that fails.
+    fn send_descriptor(&self, given: &Descriptor) -> bool {
+        let byte = 0u8;
+        let mut bytes =
+            libc::iovec { iov_base: ptr::from_ref(&byte).cast_mut().cast(), iov_len: 1 };
+        let mut control = OneDescriptor {
+            head: libc::cmsghdr {
+                cmsg_len: size_of::<libc::cmsghdr>() + size_of::<c_int>(),
+                cmsg_level: libc::SOL_SOCKET,
+                cmsg_type: libc::SCM_RIGHTS,
+            },
+            number: given.word() as c_int,
+            padding: 0,
+        };
+        // SAFETY: a struct of numbers and pointers may be all zeros.
+        let mut message: libc::msghdr = unsafe { core::mem::zeroed() };
+        message.msg_iov = &mut bytes;
+        message.msg_iovlen = 1;
+        message.msg_control = ptr::from_mut(&mut control).cast();
+        message.msg_controllen = size_of_val(&control) as _;
+        let place = ptr::from_ref(&message) as usize;
+        let arguments = [self.word(), place, libc::MSG_NOSIGNAL as usize, 0, 0, 0];
+        // SAFETY: the structs and what they lead to live until the call has ended.
+        unsafe { call(libc::SYS_sendmsg, arguments) == 1 }
+    }
+
     /// Sends all of `bytes`, as one piece. False where that fails; no signal comes of it.
     pub(crate) fn send(&self, bytes: &[u8]) -> bool {
         let arguments =

@@ -7,7 +7,7 @@ use rustc_hash::FxHasher;
 
 use super::container::FrameDirection;
 use super::headers::{End, Packet, Transport};
-use crate::tuning::{COMPARED_BODY_BYTES, COPY_SLOTS, COPY_WITHIN_NS};
+use crate::tuning::{COMPARED_BODY_BYTES, COPY_SLOTS, COPY_WITHIN_NS, DATAGRAM_HEAD_BYTES};
 
 /// Both ends of a flow in a fixed order, whichever way a packet goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -79,6 +79,18 @@ impl Copies {
     }
 }
 
+/// The beginning of a datagram, which is the same where the sender's network card has not cut it
+/// yet, and of the first of what it was cut into. `None`: it is too short to tell it from others.
+pub(crate) fn head_signature(packet: &Packet) -> Option<u64> {
+    if packet.transport != Transport::Udp {
+        return None;
+    }
+    let mut hasher = FxHasher::default();
+    let body = packet.payload.get(..DATAGRAM_HEAD_BYTES)?;
+    (18u8, packet.id, body).hash(&mut hasher);
+    Some(mixed(hasher.finish()))
+}
+
 /// A packet's fields as they stay on the whole way, so that copies of it have equal values wherever
 /// they are seen and whatever their addresses are. `None`: there is too little in it to tell it
 /// from others.
@@ -98,6 +110,10 @@ pub(crate) fn signature(packet: &Packet, checksum: u32) -> Option<u64> {
         }
         _ => return None,
     }
-    // The hasher's lower bits are weak, and the samples are chosen by them.
-    Some(hasher.finish().wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    Some(mixed(hasher.finish()))
+}
+
+/// The hasher's lower bits are weak, and the samples are chosen by them.
+fn mixed(hash: u64) -> u64 {
+    hash.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

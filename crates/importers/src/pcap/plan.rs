@@ -3,7 +3,7 @@
 //! two passes over the captures.
 //!
 //! A sniffer on a node's own host or switch sees all of its packets, so of all sniffers the one
-//! with most packets of a node has its clock. Where two see them all, copies of the same packets
+//! with most bytes of a node has its clock. Where two see them all, copies of the same packets
 //! tell which is nearer: what the node sends passes the nearer one first, what it receives last,
 //! whatever the clocks of the two.
 
@@ -92,7 +92,7 @@ pub(crate) fn plan(
         plan.hosts.push(host(&sniffer.name, number, true));
     }
     let mut addresses: Vec<(u64, IpAddr)> = chooser.addresses();
-    addresses.sort_by_key(|(packets, address)| (std::cmp::Reverse(*packets), *address));
+    addresses.sort_by_key(|(bytes, address)| (std::cmp::Reverse(*bytes), *address));
     let names: FxHashMap<IpAddr, &str> =
         named.iter().map(|(name, ip)| (*ip, name.as_str())).collect();
     let mut by_name: FxHashMap<String, u32> =
@@ -183,17 +183,17 @@ impl Chooser<'_> {
         Chooser { surveys, nearer: nearer(delays) }
     }
 
-    /// All addresses, with their packets.
+    /// All addresses, with their bytes.
     fn addresses(&self) -> Vec<(u64, IpAddr)> {
         let mut all: FxHashMap<IpAddr, u64> = FxHashMap::default();
         for survey in self.surveys {
             for (address, seen) in &survey.addresses {
                 if !address.is_loopback() && !address.is_unspecified() && !is_for_many(*address) {
-                    *all.entry(*address).or_default() += seen.packets;
+                    *all.entry(*address).or_default() += seen.bytes;
                 }
             }
         }
-        all.into_iter().map(|(address, packets)| (packets, address)).collect()
+        all.into_iter().map(|(address, bytes)| (bytes, address)).collect()
     }
 
     fn seen(&self, address: IpAddr, sniffer: u32) -> Seenness {
@@ -207,25 +207,25 @@ impl Chooser<'_> {
         survey.is_some_and(|survey| survey.addresses.values().any(|seen| seen.own + seen.other > 0))
     }
 
-    /// How much of the sniffer's packets, of the address's family, are the address's.
+    /// How much of the sniffer's bytes, of the address's family, are the address's.
     fn share(&self, address: IpAddr, sniffer: u32) -> f64 {
         let survey = self.surveys.get(sniffer as usize);
-        let all = survey.map_or(0, |survey| survey.packets[usize::from(address.is_ipv6())]);
-        self.seen(address, sniffer).packets as f64 / all.max(1) as f64
+        let all = survey.map_or(0, |survey| survey.bytes[usize::from(address.is_ipv6())]);
+        self.seen(address, sniffer).bytes as f64 / all.max(1) as f64
     }
 
     fn choose(&self, address: IpAddr) -> Option<Choice> {
         let sniffers = 0..self.surveys.len() as u32;
         let with = |sniffer: u32| (sniffer, self.seen(address, sniffer));
         let mut all: Vec<(u32, Seenness)> =
-            sniffers.map(with).filter(|(_, seen)| seen.packets > 0).collect();
+            sniffers.map(with).filter(|(_, seen)| seen.bytes > 0).collect();
         let is_own = |seen: &Seenness| seen.own > 0 && seen.other == 0;
         let certain = all.iter().any(|(_, seen)| is_own(seen));
         if certain {
             all.retain(|(_, seen)| is_own(seen));
         }
-        let most = all.iter().map(|(_, seen)| seen.packets).max()?;
-        all.retain(|(_, seen)| seen.packets as f64 >= most as f64 * AS_MUCH_SHARE);
+        let most = all.iter().map(|(_, seen)| seen.bytes).max()?;
+        all.retain(|(_, seen)| seen.bytes as f64 >= most as f64 * AS_MUCH_SHARE);
         let mut best = all.first()?.0;
         let mut near = certain;
         for (sniffer, _) in all.iter().skip(1) {

@@ -9,7 +9,7 @@ use message_trace::Progress;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::container::FrameDirection;
-use super::flow::{Key, is_for_many, signature};
+use super::flow::{Key, head_signature, is_for_many, signature};
 use super::headers::{End, Packet, Tcp, Transport};
 use super::sniffer::{Counts, Sighting, Sniffer, read_once};
 use crate::error::Error;
@@ -19,8 +19,9 @@ use crate::tuning::{IDLE_KEPT_NS, MAX_ADDRESSES, MAX_CALLS, MAX_FLOWS};
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
     pub(crate) addresses: FxHashMap<IpAddr, Seenness>,
-    /// Packets from one host to another, of IPv4 and of IPv6.
-    pub(crate) packets: [u64; 2],
+    /// Bytes from one host to another, of IPv4 and of IPv6. Not packets: what one sniffer sees as
+    /// one the network card cuts into many on their way to another.
+    pub(crate) bytes: [u64; 2],
     /// Who connects to which end, or sends datagrams to it first.
     pub(crate) calls: FxHashSet<Call>,
     /// The connections that were joined in their middle.
@@ -49,8 +50,8 @@ pub(crate) struct Joined {
 /// How an address was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seenness {
-    /// Packets from it and to it.
-    pub(crate) packets: u64,
+    /// Bytes from it and to it; a packet without any counts as one.
+    pub(crate) bytes: u64,
     /// Packets that say that it is this sniffer's own: from it going out, to it coming in.
     pub(crate) own: u64,
     /// Packets that say the contrary.
@@ -66,6 +67,8 @@ pub(crate) struct Sample {
     pub(crate) destination: End,
     pub(crate) ttl: u8,
     pub(crate) udp: bool,
+    /// Whether the signature is of the packet's beginning only.
+    pub(crate) head: bool,
 }
 
 /// Samples that all sniffers choose alike: those with the smallest signatures.
@@ -143,7 +146,9 @@ impl Surveyor {
             Transport::Tcp(tcp) => self.segment(packet, &tcp, key, sender),
             Transport::Udp => self.datagram(packet, key),
         }
-        if let Some(signature) = signature(packet, seen.checksum) {
+        let whole = signature(packet, seen.checksum).map(|signature| (signature, false));
+        let head = head_signature(packet).map(|signature| (signature, true));
+        for (signature, head) in whole.into_iter().chain(head) {
             self.survey.samples.add(Sample {
                 signature,
                 time: packet.time,
@@ -151,6 +156,7 @@ impl Surveyor {
                 destination: packet.destination,
                 ttl: packet.ttl,
                 udp: key.udp,
+                head,
             });
         }
     }
@@ -161,8 +167,9 @@ impl Surveyor {
         let family = usize::from(source.is_ipv6());
         // What a host tells itself, and what others tell all, says nothing of whose this sniffer
         // is.
+        let bytes = u64::from(packet.bytes.max(1));
         if !source.is_loopback() && !is_for_many(destination) {
-            survey.packets[family] += 1;
+            survey.bytes[family] += bytes;
         }
         let (own, other) = match packet.way {
             // What a host sends to itself comes in as well.
@@ -179,7 +186,7 @@ impl Surveyor {
                 return false;
             }
             let seen = survey.addresses.entry(address).or_default();
-            seen.packets += 1;
+            seen.bytes += bytes;
             seen.own += u64::from(own[side] || packet.loopback);
             seen.other += u64::from(other[side]);
         }

@@ -100,6 +100,13 @@ pub(crate) fn find(surveys: &[Survey]) -> CopiesTell {
         if alike.len() < 2 || alike.len() > MAX_ALIKE {
             continue;
         }
+        if alike.iter().any(|(_, sample)| sample.head) {
+            // Others may begin alike: only two tell something.
+            if alike.len() == 2 && found.delays.len() < MAX_DELAYS {
+                delays(alike, &mut found.delays);
+            }
+            continue;
+        }
         translated(alike, &passed, &mut evidence);
         for two in alike.windows(2) {
             if let [(one, first), (other, second)] = two
@@ -131,7 +138,7 @@ struct Passed(FxHashMap<(u32, Names), Vec<i64>>);
 impl Passed {
     fn of(samples: &[(u32, Sample)]) -> Passed {
         let mut times: FxHashMap<_, Vec<i64>> = FxHashMap::default();
-        for (sniffer, sample) in samples.iter().filter(|(_, sample)| sample.udp) {
+        for (sniffer, sample) in samples.iter().filter(|(_, sample)| sample.udp && !sample.head) {
             times.entry((*sniffer, names(sample))).or_default().push(sample.time);
         }
         times.values_mut().for_each(|times| times.sort_unstable());
@@ -236,7 +243,15 @@ mod tests {
         ttl: u8,
         udp: bool,
     ) -> Sample {
-        Sample { signature, time, source: end(source), destination: end(destination), ttl, udp }
+        Sample {
+            signature,
+            time,
+            source: end(source),
+            destination: end(destination),
+            ttl,
+            udp,
+            head: false,
+        }
     }
 
     fn seen(samples: &[Sample]) -> Survey {

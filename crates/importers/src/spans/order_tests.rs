@@ -156,8 +156,8 @@ fn in_three<T: Clone>(all: &[T]) -> Vec<Vec<T>> {
     all.chunks(all.len().div_ceil(3)).map(<[T]>::to_vec).collect()
 }
 
-/// A call whose server's span is there as it begins, with its end and a failure, and once
-/// more without kind and times.
+/// A call whose server's span is there as it begins, as it ends with a later begin, and once more
+/// without kind and times, but with its failure: no report has all that the span is.
 fn call_in_parts() -> Vec<Report> {
     let of = |id, parent, node, kind, begin, end| Report {
         trace: 1,
@@ -173,8 +173,8 @@ fn call_in_parts() -> Vec<Report> {
         of(1, 0, "shop", "server", Some(0), Some(90_000)),
         of(2, 1, "shop", "client", Some(10_000), Some(64_000)),
         of(3, 2, "stock", "server", Some(12_000), None),
-        Report { failed: true, ..of(3, 2, "stock", "server", Some(12_000), Some(62_000)) },
-        of(3, 2, "stock", "", None, None),
+        of(3, 2, "stock", "server", Some(13_000), Some(62_000)),
+        Report { failed: true, ..of(3, 2, "stock", "", None, None) },
     ]
 }
 

@@ -53,13 +53,19 @@ pub(super) fn sockaddr(mut cursor: Cursor) -> Option<Vec<u8>> {
     }
 }
 
-/// `htons(80)`, or a number.
+/// `htons(80)`, a number, or its two bytes (`-X raw`).
 fn number_of(mut value: Cursor) -> Option<u16> {
+    if value.peek() == Some(b'"') {
+        let mut bytes = Vec::new();
+        value.text(&mut bytes)?;
+        return Some(u16::from_be_bytes(bytes.try_into().ok()?));
+    }
     value.eat(b"htons(");
     value.number().and_then(|port| u16::try_from(port).ok())
 }
 
-/// `inet_addr("10.0.0.1")`, `inet_pton(AF_INET6, "::1", &sin6_addr)`, or the address in quotes.
+/// `inet_addr("10.0.0.1")`, `inet_pton(AF_INET6, "::1", &sin6_addr)`, or the address in quotes,
+/// as text or as its bytes (`-X raw`).
 fn ip_of(mut value: Cursor) -> Option<IpAddr> {
     let begin = value;
     if value.eat(b"inet_addr(") {
@@ -70,11 +76,10 @@ fn ip_of(mut value: Cursor) -> Option<IpAddr> {
     }
     let mut text = Vec::new();
     value.text(&mut text)?;
-    let text = std::str::from_utf8(&text).ok()?;
-    text.parse::<Ipv4Addr>()
-        .map(IpAddr::from)
-        .or_else(|_| text.parse::<Ipv6Addr>().map(IpAddr::from))
-        .ok()
+    let of_text = std::str::from_utf8(&text).ok().and_then(|text| text.parse().ok());
+    let v4 = || <[u8; 4]>::try_from(text.as_slice()).map(|raw| Ipv4Addr::from(raw).into());
+    let v6 = |_| <[u8; 16]>::try_from(text.as_slice()).map(|raw| Ipv6Addr::from(raw).into());
+    of_text.or_else(|| v4().or_else(v6).ok())
 }
 
 /// The raw `sockaddr` of a unix socket's printed name: `"/path"`, or `@"name"` in the abstract
@@ -147,6 +152,10 @@ mod tests {
         assert_eq!(read(v4), address("127.0.0.1:57415"));
         let v6 = r#"{sa_family=AF_INET6, sin6_port=htons(53), sin6_flowinfo=htonl(0), inet_pton(AF_INET6, "::1", &sin6_addr), sin6_scope_id=0}"#;
         assert_eq!(read(v6), address("[::1]:53"));
+        let bytes = r#"{sa_family=0x2, sin_port="\x4b\xc8", sin_addr="\x7f\x00\x00\x01"}, 16)"#;
+        assert_eq!(read(bytes), address("127.0.0.1:19400"));
+        let bytes = r#"{sa_family=0xa /* AF_INET6 */, sin6_port="\x00\x63" /* htons(99) */, sin6_flowinfo="\x00\x00\x00\x00", sin6_addr="\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01", sin6_scope_id=0}"#;
+        assert_eq!(read(bytes), address("[::1]:99"));
         let raw = r#"{sa_family=0x2, sin_port=htons(7), sin_addr=inet_addr("10.0.0.9")}"#;
         assert_eq!(read(raw), address("10.0.0.9:7"));
         assert_eq!(

@@ -6,7 +6,7 @@ use super::call::Call;
 use super::messages::Payload;
 use super::moves::{self, Shape};
 use super::world::World;
-use super::{accept, lifecycle};
+use super::{accept, lifecycle, segments};
 
 /// Does what a call on descriptors did. `None` where its text is not understood.
 pub(super) fn call(world: &mut World, payload: &mut Payload, call: Call) -> Option<()> {
@@ -33,6 +33,7 @@ pub(super) fn call(world: &mut World, payload: &mut Payload, call: Call) -> Opti
         b"connect" => lifecycle::connect(world, call),
         b"accept" | b"accept4" => accept::accept(world, call),
         b"shutdown" => lifecycle::shutdown(world, call),
+        b"setsockopt" | b"getsockopt" => segments::option(world, call),
         b"getsockname" => lifecycle::name(world, call, true),
         b"getpeername" => lifecycle::name(world, call, false),
         b"close" => lifecycle::close(world, call),

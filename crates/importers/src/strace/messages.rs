@@ -1,5 +1,7 @@
 //! Payloads in arguments: a text, a list of buffers, a message's header, or a list of these.
 
+use std::ops::Range;
+
 use super::address;
 use super::value::Cursor;
 
@@ -21,11 +23,12 @@ impl Payload {
         self.capacity = 0;
     }
 
-    /// The checksum of the first `length` bytes, if they are all there.
-    pub(super) fn checksum(&self, length: u64) -> Option<u32> {
-        let bytes = self.bytes.get(..usize::try_from(length).ok()?)?;
+    /// The checksum of the bytes at `place`, if they are all there.
+    pub(super) fn checksum(&self, place: Range<u64>) -> Option<u32> {
+        let ends = usize::try_from(place.start).ok()?..usize::try_from(place.end).ok()?;
+        let bytes = self.bytes.get(ends)?;
         // What was cut off may be behind what counts, but where is not known once a buffer was.
-        (self.is_whole || length == 0).then(|| crc32fast::hash(bytes))
+        (self.is_whole || bytes.is_empty()).then(|| crc32fast::hash(bytes))
     }
 
     /// One text; a pointer stands where it could not be read.
@@ -166,7 +169,7 @@ mod tests {
         let of = |text: &str, length| {
             let mut payload = payload();
             payload.add_vector(Cursor::new(text.as_bytes()));
-            payload.checksum(length)
+            payload.checksum(0..length)
         };
         assert_eq!(
             of(r#"[{iov_base="1234", iov_len=4}, {iov_base="56789", iov_len=5}]"#, 9),

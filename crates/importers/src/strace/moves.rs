@@ -3,16 +3,19 @@
 //! A send's time is when it was called, a receive's when it returned, as the library has it; what
 //! it leaves out (calls to be made again, `MSG_PEEK` on streams, `MSG_ERRQUEUE`) is left out here.
 
+use std::ops::Range;
+
 use socket_log::encode::{self, Datagram, Direction, datagram_flag};
 
 use super::call::Call;
 use super::failed::failed;
-use super::messages::{self, Payload};
+use super::messages::{self, Message, Payload};
 use super::result::{self, Outcome};
+use super::segment_size::Size;
 use super::sockets::{SEQUENCE, SocketId};
 use super::value::{Cursor, Flags};
 use super::world::World;
-use super::{address, lifecycle};
+use super::{address, lifecycle, segments};
 
 /// Where a call has its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -251,11 +254,12 @@ struct Facts {
     bytes: u64,
     peer: Vec<u8>,
     is_truncated: bool,
+    size: Size,
 }
 
 fn one_datagram(world: &mut World, payload: &mut Payload, moved: &Moved, bytes: u64) -> Option<()> {
     payload.clear();
-    let mut facts = Facts { bytes, ..Facts::default() };
+    let (mut facts, mut control) = (Facts { bytes, ..Facts::default() }, None);
     let what = moved.arguments.argument(1)?;
     match moved.shape {
         Shape::Text | Shape::Addressed => {
@@ -266,6 +270,7 @@ fn one_datagram(world: &mut World, payload: &mut Payload, moved: &Moved, bytes: 
         Shape::Message => {
             if let Some(message) = messages::header(what, payload) {
                 (facts.peer, facts.is_truncated) = (message.name, message.is_truncated);
+                control = message.control;
             }
             if moved.direction == Direction::Receive {
                 receive_rights(world, moved);
@@ -276,6 +281,7 @@ fn one_datagram(world: &mut World, payload: &mut Payload, moved: &Moved, bytes: 
     if moved.shape == Shape::Addressed {
         facts.peer = moved.arguments.argument(4).and_then(address::sockaddr).unwrap_or_default();
     }
+    facts.size = size(world, moved, control);
     let (who, duration) = times(world, moved);
     // A read of nothing into nothing says nothing.
     if bytes == 0
@@ -307,11 +313,19 @@ fn batch_of_datagrams(
         if let Some(control) = message.control {
             messages::rights(control, |fd| world.forget(who, fd));
         }
-        let facts = Facts { bytes, peer: message.name, is_truncated: message.is_truncated };
+        let Message { name: peer, is_truncated, control } = message;
+        let facts = Facts { bytes, peer, is_truncated, size: size(world, moved, control) };
         datagram(world, who, duration, payload, moved, &facts);
     })?;
     world.imported.cut_off += count - done;
     Some(())
+}
+
+/// Size of the datagrams that a call moved at once.
+fn size(world: &World, moved: &Moved, control: Option<Cursor>) -> Size {
+    let is_send = moved.direction == Direction::Send;
+    let socket = world.sockets.get(moved.socket);
+    socket.map_or(Size::One, |socket| segments::size(socket, control, is_send))
 }
 
 fn datagram(
@@ -337,31 +351,32 @@ fn datagram(
     let fills = is_receive && !is_sequence && facts.bytes >= payload.capacity;
     let is_truncated = facts.is_truncated || fills;
     let received = if is_receive { facts.bytes.min(payload.capacity) } else { facts.bytes };
-    let checksum = payload.checksum(received);
-    let mut flags = 0;
-    if is_truncated {
-        flags |= datagram_flag::TRUNCATED;
-    }
-    if is_peek {
-        flags |= datagram_flag::PEEKED;
-    }
-    if checksum.is_none() {
-        flags |= datagram_flag::NO_CHECKSUM;
-        world.imported.without_checksum += 1;
-    }
-    world.imported.datagrams += 1;
-    let datagram = Datagram {
-        direction: moved.direction,
-        flow: moved.flow,
-        ticks,
-        duration,
-        bytes: facts.bytes,
-        checksum: checksum.unwrap_or(0),
-        flags,
-        peer: &facts.peer,
-    };
-    if let Some(log) = world.log(who.process) {
-        log.datagram(who.at(), &datagram);
+    let is_last = |piece: &Range<u64>| piece.end > received || piece.end == facts.bytes;
+    for piece in facts.size.pieces(facts.bytes) {
+        let checksum = payload.checksum(piece.start.min(received)..piece.end.min(received));
+        let flags = [
+            // What found no room are the last ones.
+            (is_truncated && is_last(&piece), datagram_flag::TRUNCATED),
+            (is_peek, datagram_flag::PEEKED),
+            (checksum.is_none(), datagram_flag::NO_CHECKSUM),
+            (facts.size == Size::Unknown, datagram_flag::JOINED),
+        ];
+        let flags = flags.into_iter().filter(|(holds, _)| *holds);
+        world.imported.without_checksum += u64::from(checksum.is_none());
+        world.imported.datagrams += 1;
+        let datagram = Datagram {
+            direction: moved.direction,
+            flow: moved.flow,
+            ticks,
+            duration,
+            bytes: piece.end - piece.start,
+            checksum: checksum.unwrap_or(0),
+            flags: flags.fold(0, |flags, (_, flag)| flags | flag),
+            peer: &facts.peer,
+        };
+        if let Some(log) = world.log(who.process) {
+            log.datagram(who.at(), &datagram);
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use socket_log::encode::{Origin, Role};
 
 use super::address;
 use super::descriptor::DecoratedSocket;
+use super::segment_size::Size;
 
 /// A socket's number. Numbers are not used again.
 pub(super) type SocketId = u64;
@@ -43,6 +44,10 @@ pub(super) struct Socket {
     pub(super) inode: Option<u64>,
     /// What strace showed of it last.
     pub(super) decoration: Vec<u8>,
+    /// What its sends are cut into, where a message does not say it.
+    pub(super) segment: Size,
+    /// Its receives may be of several datagrams.
+    pub(super) joins: bool,
     /// Its calls return at once.
     pub(super) is_nonblocking: bool,
     /// It is one of a pair of sockets that are known to be each other's ends.
@@ -167,6 +172,8 @@ impl Sockets {
             connection: 0,
             inode: None,
             decoration: Vec::new(),
+            segment: Size::One,
+            joins: false,
             is_nonblocking: made.is_nonblocking,
             is_paired: false,
             references: 0,
@@ -279,6 +286,10 @@ impl Sockets {
             pid,
             is_nonblocking: false,
         });
+        if let Some(socket) = self.all.get_mut(&id).filter(|socket| socket.protocol == 17) {
+            // The options may have been set before.
+            (socket.segment, socket.joins) = (Size::Unknown, true);
+        }
         self.show(id, decoration, seen);
         Some(id)
     }

@@ -5,6 +5,7 @@ use std::os::unix::net::UnixStream;
 
 use crate::outcome::Error;
 use crate::ptrace::Tid;
+use crate::rights::is_of;
 
 /// Number of the process at the other end of a connection, if it is of this process's user. Root
 /// takes those of all users, as its children may have become any of them.
@@ -27,15 +28,6 @@ pub(crate) fn process(connection: &UnixStream) -> Result<u32, Error> {
         return Err(refused("its sender has ended, or become another user".to_owned()));
     }
     Ok(process)
-}
-
-/// Whether a process is of a user now.
-fn is_of(process: u32, user: u32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
-    let mut users = line.unwrap_or_default().split_ascii_whitespace();
-    // The effective one stands behind the real one, and is what a connection has.
-    users.nth(1).and_then(|effective| effective.parse().ok()) == Some(user)
 }
 
 /// Whether a user may announce to a recorder of a user.

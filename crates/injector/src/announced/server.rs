@@ -1,8 +1,8 @@
 //! The recorder's side: a socket at which processes announce what they are about to execute. Each
 //! announcement has a thread of its own, as a thread's requests are what it traces by.
 
-use std::io::Write;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::io::{ErrorKind, Write};
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::message::{self, NOT_TRACED, TRACED};
-use super::peer;
+use super::{far, peer};
 use crate::blob::Prepare;
 use crate::outcome::{Error, Outcome};
 use crate::rights;
@@ -80,9 +80,12 @@ impl Server {
         let failed = |source| Error::Socket { path: path.to_owned(), source };
         let listener = UnixListener::bind(path).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
+        let far =
+            far::bind(path).map_err(|source| Error::Socket { path: far::path(path), source })?;
         let shared = Arc::new(Shared::default());
         let of_thread = Arc::clone(&shared);
-        let accept = move || accept(&listener, &of_thread, &prepare, &reporter);
+        let taking = Taking { listener, far, shared: of_thread, prepare, reporter };
+        let accept = move || taking.run();
         let accepting = thread::Builder::new().name("announcements".to_owned()).spawn(accept);
         let path = path.to_owned();
         Ok(Server { accepting: accepting.map_err(failed)?, path, shared })
@@ -95,6 +98,7 @@ impl Server {
         // A thread that panicked has told so.
         let _ = self.accepting.join();
         let _ = std::fs::remove_file(&self.path);
+        let _ = std::fs::remove_file(far::path(&self.path));
         let until = Instant::now() + CLOSING;
         while self.shared.running.load(SeqCst) > 0 && Instant::now() < until {
             thread::sleep(Duration::from_millis(1));
@@ -102,33 +106,47 @@ impl Server {
     }
 }
 
-/// Takes connections until the server is closed.
-fn accept(
-    listener: &UnixListener,
-    shared: &Arc<Shared>,
-    prepare: &Arc<dyn Prepare>,
-    reporter: &Reporter,
-) {
-    while !shared.closed.load(SeqCst) {
-        let mut ready = [PollFd::new(listener, PollFlags::IN)];
-        // What fails here fails below, too.
-        let _ = poll(&mut ready, Some(&TICK));
-        let connection = match listener.accept() {
-            Ok((connection, _)) => connection,
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => continue,
-            Err(_) => {
-                // No descriptors: those who announce wait for a bounded time.
-                thread::sleep(Duration::from_millis(10));
-                continue;
+/// Taking of connections.
+struct Taking {
+    /// Socket at which processes connect.
+    listener: UnixListener,
+    /// Socket to which those send a connection that cannot connect.
+    far: UnixDatagram,
+    shared: Arc<Shared>,
+    prepare: Arc<dyn Prepare>,
+    reporter: Reporter,
+}
+
+impl Taking {
+    /// Takes connections until the server is closed.
+    fn run(&self) {
+        while !self.shared.closed.load(SeqCst) {
+            let mut ready =
+                [PollFd::new(&self.listener, PollFlags::IN), PollFd::new(&self.far, PollFlags::IN)];
+            // What fails here fails below, too.
+            let _ = poll(&mut ready, Some(&TICK));
+            let connected = self.listener.accept().map(|(connection, _)| connection);
+            for taken in [connected, far::receive(&self.far)] {
+                match taken {
+                    Ok(connection) => self.begin(connection),
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                    Err(error) if error.kind() == ErrorKind::InvalidData => {
+                        self.tell("what was sent is no connection of its sender".to_owned());
+                    }
+                    // No descriptors: those who announce wait for a bounded time.
+                    Err(_) => thread::sleep(Duration::from_millis(10)),
+                }
             }
-        };
-        let Some(running) = Running::begin(shared) else {
+        }
+    }
+
+    /// Begins to work on an announcement.
+    fn begin(&self, connection: UnixStream) {
+        let Some(running) = Running::begin(&self.shared) else {
             answer(&connection, false);
-            let busy = Error::Announcement(format!("{AT_ONCE} others are worked on"));
-            reporter(Report { process: 0, program: PathBuf::new(), result: Err(busy) });
-            continue;
+            return self.tell(format!("{AT_ONCE} others are worked on"));
         };
-        let (prepare, of_thread) = (Arc::clone(prepare), Arc::clone(reporter));
+        let (prepare, of_thread) = (Arc::clone(&self.prepare), Arc::clone(&self.reporter));
         let work = move || {
             let report = serve(&connection, &*prepare);
             drop(connection);
@@ -136,9 +154,14 @@ fn accept(
             drop(running);
         };
         if let Err(error) = thread::Builder::new().name("announced".to_owned()).spawn(work) {
-            let failed = Error::Announcement(format!("there is no thread for it: {error}"));
-            reporter(Report { process: 0, program: PathBuf::new(), result: Err(failed) });
+            self.tell(format!("there is no thread for it: {error}"));
         }
+    }
+
+    /// Tells why an announcement of an unknown program came to nothing.
+    fn tell(&self, why: String) {
+        let result = Err(Error::Announcement(why));
+        (self.reporter)(Report { process: 0, program: PathBuf::new(), result });
     }
 }
 
@@ -170,11 +193,14 @@ fn announced(connection: &UnixStream, report: &mut Report) -> Result<(Who, i32),
     let refused = |why: &str| Error::Announcement(why.to_owned());
     let kernel = |error: std::io::Error| Error::Announcement(error.to_string());
     connection.set_nonblocking(false).map_err(kernel)?;
-    report.process = peer::process(connection)?;
+    let process = peer::process(connection);
+    report.process = *process.as_ref().unwrap_or(&0);
     connection.set_read_timeout(Some(MESSAGE)).map_err(kernel)?;
     connection.set_write_timeout(Some(MESSAGE)).map_err(kernel)?;
     let message = message::read(connection).map_err(kernel)?;
+    // Named even where its process is none that may announce it.
     report.program = message.program;
+    process?;
     let thread = peer::thread(report.process, message.tid);
     let thread = thread.ok_or_else(|| refused("its process has no such thread"))?;
     Ok((message.who, thread))

@@ -45,6 +45,7 @@ fn slot_with(library: Library) -> Vec<u64> {
         Ok(Some(Injection {
             blob: Arc::clone(&blob),
             argument: Argument::Stack,
+            handed: None,
             stubs_room: 0,
             assemble: Box::new(|_| Ok(Patches::default())),
         }))

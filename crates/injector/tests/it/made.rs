@@ -223,6 +223,7 @@ pub(crate) fn injection(target: &Target, first: First) -> Injection {
     Injection {
         blob: Arc::new(blob(first)),
         argument: Argument::Bytes(ARGUMENT.to_le_bytes().to_vec()),
+        handed: None,
         stubs_room: 0x4000,
         assemble: Box::new(move |placed| Ok(assemble(&sites, placed))),
     }

@@ -166,6 +166,14 @@ pub fn pair(ticks: u64, first: u32, second: u32) -> Words {
     words.finish()
 }
 
+/// Record of the socket at the other end of a unix socket: the kernel's id `cookie` of it.
+#[inline]
+pub fn other_end(ticks: u64, flow: u32, cookie: u64) -> Words {
+    let mut words = Words::new(kind::OTHER_END, 0, ticks, flow);
+    words.push_u64(cookie);
+    words.finish()
+}
+
 /// Record of a descriptor `new` that is now the same flow as `old`.
 #[inline]
 pub fn duplicate(ticks: u64, flow: u32, old: i32, new: i32) -> Words {

@@ -24,6 +24,9 @@ pub mod datagram_flag {
     /// The checksum is not known, and its field is zero: whoever saw the datagram did not see all
     /// of it.
     pub const NO_CHECKSUM: u8 = 4;
+    /// The call may have moved several datagrams at once (segmentation offload), and their size is
+    /// not known: bytes and checksum are of all of them together.
+    pub const JOINED: u8 = 8;
 }
 
 /// Transfer on a stream in the shortest form, or `None` when it needs [`transfer`]: a late flow,
@@ -111,6 +114,15 @@ pub fn counted(ticks: u64, flow: u32, direction: Direction, before: u64, begins:
     let aux = u16::from(direction == Direction::Receive) | u16::from(begins) << 1;
     let mut words = Words::new(kind::COUNTED, aux, ticks, flow);
     words.push_u64(before);
+    words.finish()
+}
+
+/// Record of a unix stream's receive queue: at some moment from `ticks` on, within `took` ticks, it
+/// held `bytes`.
+pub fn queued(ticks: u64, flow: u32, bytes: u32, took: u32) -> Words {
+    let mut words = Words::new(kind::QUEUED, 0, ticks, flow);
+    words.push(bytes);
+    words.push(took);
     words.finish()
 }
 

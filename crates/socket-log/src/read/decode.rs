@@ -119,6 +119,7 @@ fn datagram(
         truncated: flags & datagram_flag::TRUNCATED != 0,
         peeked: flags & datagram_flag::PEEKED != 0,
         unchecked: flags & datagram_flag::NO_CHECKSUM != 0,
+        joined: flags & datagram_flag::JOINED != 0,
         duration,
         peer,
     }
@@ -242,6 +243,8 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
             let begins = aux & 2 != 0;
             (low, Record::Counted { flow, direction, before: long(3)?, begins })
         }
+        kind::QUEUED => (low, Record::Queued { flow, bytes: word(3)?, took: word(4)? }),
+        kind::OTHER_END => (low, Record::OtherEnd { flow, cookie: long(3)? }),
         kind::CALL => {
             let call = Call {
                 api: Api::from_number(aux).ok_or(Fault::BadField)?,

@@ -74,6 +74,9 @@ pub enum Record {
         peeked: bool,
         /// Whether the checksum is not known; it is 0 then.
         unchecked: bool,
+        /// Whether it may be several datagrams that were moved at once, of a size that is not
+        /// known.
+        joined: bool,
         /// Duration of the call, in ticks.
         duration: u64,
         /// Name of the peer, where the call named one.
@@ -199,6 +202,24 @@ pub enum Record {
         before: u64,
         /// Whether none of the flow's transfers in this direction was recorded before.
         begins: bool,
+    },
+    /// Number of bytes that the receive queue of a unix stream held, at some moment from the
+    /// record's time on; a stream that the process did not open in sight of the library.
+    Queued {
+        /// Number of the flow.
+        flow: u32,
+        /// Number of bytes that were not received yet.
+        bytes: u32,
+        /// Duration of the question, in ticks.
+        took: u32,
+    },
+    /// Socket at the other end of a unix socket that the process did not open in sight of the
+    /// library.
+    OtherEnd {
+        /// Number of the flow.
+        flow: u32,
+        /// The kernel's id of that socket (`SO_COOKIE`).
+        cookie: u64,
     },
     /// Call in which libc moves bytes out of sight.
     Call(Call),

@@ -9,6 +9,7 @@ use crate::names::NameId;
 use crate::reconciliation::{Reconciliation, add};
 use crate::rows::row_sink::RowSink;
 use crate::sockets::socket::Socket;
+use crate::streams::aligned::AlignedWays;
 use crate::streams::counted::CountedWays;
 use crate::streams::ways::Ways;
 
@@ -22,6 +23,9 @@ impl Matching<'_> {
         rows: &mut RowSink,
     ) -> Result<bool, PathError> {
         let ends = [self.connection.connecting, self.connection.accepting].map(|end| self.end(end));
+        if ends.iter().flatten().any(|socket| socket.aligned) {
+            return self.aligned(ends, ways, counts, samples, rows);
+        }
         if !ends.iter().flatten().any(|socket| socket.counted) {
             return self.messages(ways, counts, samples, rows);
         }
@@ -31,12 +35,37 @@ impl Matching<'_> {
         };
         match CountedWays::of(ways, self.both(), apart) {
             Some(ways) => self.messages(&ways, counts, samples, rows),
-            None => {
-                add(&mut counts.unplaced_streams, &self.server(), 1);
-                ways.check()?;
-                Ok(false)
-            }
+            None => self.left_out(ways, counts),
         }
+    }
+
+    /// The same for a unix stream.
+    fn aligned(
+        &self,
+        ends: [Option<&Socket>; 2],
+        ways: &impl Ways,
+        counts: &mut Reconciliation,
+        samples: &mut Samples,
+        rows: &mut RowSink,
+    ) -> Result<bool, PathError> {
+        let [Some(one), Some(other)] = ends else {
+            return self.messages(&AlignedWays::of_one_end(ways), counts, samples, rows);
+        };
+        let apart = one.clock_apart(other);
+        let aligned =
+            apart.and_then(|apart| AlignedWays::of(ways, [one.found, other.found], apart));
+        let Some(aligned) = aligned else { return self.left_out(ways, counts) };
+        match CountedWays::of(&aligned, true, apart) {
+            Some(ways) => self.messages(&ways, counts, samples, rows),
+            None => self.left_out(ways, counts),
+        }
+    }
+
+    /// Counts a connection of which it is not certain which calls belong together.
+    fn left_out(&self, ways: &impl Ways, counts: &mut Reconciliation) -> Result<bool, PathError> {
+        add(&mut counts.unplaced_streams, &self.server(), 1);
+        ways.check()?;
+        Ok(false)
     }
 
     /// The name of the end that accepted.

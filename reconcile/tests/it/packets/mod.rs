@@ -10,4 +10,5 @@ mod flows;
 mod hosts;
 mod joined;
 mod links;
+mod segments;
 mod wire;

@@ -5,5 +5,6 @@
 mod files;
 mod imported;
 mod processes;
+mod segments;
 mod sockets;
 mod unnamed;

@@ -16,7 +16,7 @@ use socket_log::RecordingId;
 use socket_log::names::{HOST_VARIABLE, own_host_name};
 
 use super::injection::Injection;
-use super::{folders, recording};
+use super::{folders, recording, unix_peers};
 use crate::error::Error;
 use crate::output::{counted, tell};
 use crate::signals::stopped_by_signals_and_hangup;
@@ -52,7 +52,7 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<(), Error> {
     folders::make(asked.directory, &host)
         .map_err(|source| Error::file(&asked.directory.join("hosts").join(&host), source))?;
     let stop = stopped_by_signals_and_hangup()?;
-    let injection = Injection::begin(asked.library)?;
+    let injection = Injection::begin(asked.library, folders::of_host(asked.directory, &host))?;
     let variables = variables(asked, &host, &injection);
     let recorded = attach(asked, &injection, &variables)?;
     let longest = recorded.iter().map(|of| of.attached.stopped()).max().unwrap_or_default();
@@ -193,7 +193,10 @@ fn begin(
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
     let pid = pid.ok_or(injector::Error::NoProcess { process })?;
     let end = pidfd_open(pid, PidfdFlags::empty()).map_err(gone)?;
-    let attached = injector::attach(process, injection.patcher(), variables)?;
+    // Last, as it may be long and the library looks at all before.
+    let peers = unix_peers::of(process).map(|peers| (unix_peers::VARIABLE.into(), peers.into()));
+    let variables: Vec<(OsString, OsString)> = variables.iter().cloned().chain(peers).collect();
+    let attached = injector::attach(process, injection.patcher(), &variables)?;
     Ok(Recorded { attached, end })
 }
 

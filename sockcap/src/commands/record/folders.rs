@@ -7,7 +7,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, fchmod, fstat, mkdirat, open, openat};
 use rustix::io::Errno;
@@ -43,6 +43,11 @@ pub(super) fn make(directory: &Path, host: &str) -> io::Result<()> {
         fchmod(&folder, Mode::from_raw_mode(of_folder.st_mode & 0o7777 | SHARED.as_raw_mode()))?;
     }
     Ok(())
+}
+
+/// Path of a host's folder.
+pub(super) fn of_host(directory: &Path, host: &str) -> PathBuf {
+    directory.join("hosts").join(name(host))
 }
 
 /// Name of a host's folder, as the library names it.

@@ -39,6 +39,9 @@ const WAITING: &str = "sockcap_waiting";
 const MAPPED: &str = "sockcap_mapped";
 const SWITCH: &str = "sockcap_switch";
 
+/// Symbol with the numbers of descriptors that it is handed where no path leads to what it needs.
+const HANDED: &str = "sockcap_handed";
+
 /// Variable with the socket for announcements.
 const SOCKET: &str = "SOCKCAP_INJECTOR";
 
@@ -56,12 +59,12 @@ pub(super) struct Injection {
 }
 
 impl Injection {
-    /// Makes ready to inject. `preloaded` is the other library.
-    pub(super) fn begin(preloaded: &Path) -> Result<Injection, Error> {
+    /// Makes ready to inject. `preloaded` is the other library, `logs` the folder of the host.
+    pub(super) fn begin(preloaded: &Path, logs: PathBuf) -> Result<Injection, Error> {
         let path = preloaded.with_file_name(LIBRARY);
-        let patcher = Arc::new(patcher(&path)?);
         let folder = tempfile::Builder::new().prefix("sockcap-").tempdir();
         let folder = folder.map_err(|source| Error::file(&env::temp_dir(), source))?;
+        let patcher = Arc::new(patcher(&path, logs, socket(&folder))?);
         let failures = Failures::default();
         let of_reports = Arc::clone(&failures);
         let report = move |report: Report| note(&of_reports, report.program, report.result);
@@ -127,8 +130,9 @@ impl Injection {
     pub(super) fn close(self) -> Vec<String> {
         self.server.close();
         let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        let words = |(program, why): &(PathBuf, String)| {
-            format!("{} is not seen: {why}", program.display())
+        let words = |(program, why): &(PathBuf, String)| match program.as_os_str().is_empty() {
+            true => format!("a program is not seen: {why}"),
+            false => format!("{} is not seen: {why}", program.display()),
         };
         failures.iter().map(words).collect()
     }
@@ -164,12 +168,13 @@ fn note(failures: &Failures, program: PathBuf, result: Result<Outcome, injector:
 
 /// Reads the library that is put into programs. What is found in these is kept with what else the
 /// user's programs keep: `$XDG_CACHE_HOME/sockcap/programs`, by default in `~/.cache`.
-fn patcher(path: &Path) -> Result<Patcher, Error> {
+fn patcher(path: &Path, logs: PathBuf, socket: PathBuf) -> Result<Patcher, Error> {
     let bytes = fs::read(path).map_err(|source| Error::file(path, source))?;
     let library = Library::read(&bytes, START, NULL_SLOT)?;
     let library = library.with_end(END, WAITING)?.with_mapped(MAPPED)?.with_switch(SWITCH)?;
     let patcher = Patcher::new(library.clone(), BEFORE, AFTER)?;
     let patcher = patcher.with_goroutines(&library, BEFORE_IN_GOROUTINE, READY, GOROUTINES)?;
+    let patcher = patcher.with_handed(&library, HANDED, logs, socket)?;
     Ok(match places::user_folder("XDG_CACHE_HOME", ".cache") {
         Some(folder) => patcher.keeping_in(folder.join("sockcap/programs")),
         None => patcher,

@@ -74,7 +74,7 @@ fn what() -> impl Strategy<Value = What> {
             .prop_map(|(flow, local, peer, pid, connect)| What::Endpoints(flow, local, peer, pid, connect)),
         1 => (flow.clone(), any::<u8>(), prop::collection::vec(any::<u8>(), 0..=LARGEST_HEAD_BYTES))
             .prop_map(|(flow, flags, bytes)| What::Head(flow, flags, bytes)),
-        2 => (flow, 0..20u8).prop_map(|(flow, kind)| What::Small(flow, kind)),
+        2 => (flow, 0..22u8).prop_map(|(flow, kind)| What::Small(flow, kind)),
     ]
 }
 
@@ -96,6 +96,7 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
             let truncated = flags & datagram_flag::TRUNCATED != 0;
             let peeked = flags & datagram_flag::PEEKED != 0;
             let unchecked = flags & datagram_flag::NO_CHECKSUM != 0;
+            let joined = flags & datagram_flag::JOINED != 0;
             (
                 encode::datagram(&datagram).as_slice().to_vec(),
                 Record::Datagram {
@@ -106,6 +107,7 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
                     truncated,
                     peeked,
                     unchecked,
+                    joined,
                     duration,
                     peer,
                 },
@@ -266,6 +268,14 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
                         encode::counted(ticks, flow, direction, before, begins),
                         Record::Counted { flow, direction, before, begins },
                     )
+                }
+                20 => {
+                    let (bytes, took) = (flow.rotate_left(7), flow.rotate_left(3));
+                    (encode::queued(ticks, flow, bytes, took), Record::Queued { flow, bytes, took })
+                }
+                21 => {
+                    let cookie = u64::from(flow) << (flow % 33);
+                    (encode::other_end(ticks, flow, cookie), Record::OtherEnd { flow, cookie })
                 }
                 11 => (
                     encode::position(ticks, flow, Direction::Receive, 5 << 33),

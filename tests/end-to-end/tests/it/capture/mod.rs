@@ -25,6 +25,7 @@ mod hostile;
 mod inject;
 mod inject_beside;
 mod inject_go_tests;
+mod inject_roots;
 mod inject_signals;
 mod injected;
 mod injection;

@@ -243,7 +243,7 @@ fn who_woke_whom_is_what_the_program_says() {
 /// Ways to say what the host is called, each the name that is said there: `SOCKCAP_HOST` of
 /// `record`, its `--host`, a file of the user's, `SOCKCAP_HOST` of the program alone; and the name
 /// that counts.
-const WAYS: [([Option<&str>; 4], &str); 8] = [
+const WAYS: [([Option<&str>; 4], &str); 10] = [
     ([None, Some("flag"), None, None], "flag"),
     ([Some("variable"), None, None, None], "variable"),
     ([None, None, Some("file"), None], "file"),
@@ -252,6 +252,9 @@ const WAYS: [([Option<&str>; 4], &str); 8] = [
     ([None, Some("flag"), Some("file"), None], "flag"),
     ([Some(""), None, Some("file"), None], "file"),
     ([None, Some("flag"), None, Some("program")], "program"),
+    // What no host's name may have.
+    ([Some("wéb 1/a"), None, None, None], "w_b_1_a"),
+    ([None, Some("flag"), None, Some("pro gram")], "pro_gram"),
 ];
 
 /// The host of each event of that kind, each host once.

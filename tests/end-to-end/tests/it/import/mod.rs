@@ -3,6 +3,7 @@
 
 mod ctf;
 mod packets;
+mod segments;
 mod strace;
 mod three_captures;
 mod tracers;

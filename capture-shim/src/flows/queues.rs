@@ -1,0 +1,102 @@
+//! Looks at the receive queues of unix streams that were found in use. The kernel does not count
+//! their bytes as it does those of TCP. But once both ends are recorded, what the one has sent, the
+//! other has received, and the queue holds in between tells which bytes belong together.
+//!
+//! The queue is looked at before calls of the end that receives from it: at that moment its thread
+//! receives nothing. Nobody knows when the other end's recording begins, so there are looks from
+//! time to time as long as the descriptor is used, and one before it is closed. They are best where
+//! this end has its turn, as the other one mostly waits then. Reconciliation takes those at which
+//! no call was under way.
+
+use core::ffi::c_int;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+use socket_log::encode::{self, Direction};
+
+use crate::descriptors::table::{self, Entry, Kind};
+use crate::log::Writer;
+use crate::platform::{clock, raw};
+use crate::tuning::{BETWEEN_LOOKS, FIRST_LOOKS, FLOWS_WITH_QUEUES, WITHIN_TURNS};
+
+/// By flow, the ticks of the latest look, the number of looks up to [`MOST`], and whether the
+/// latest call was a receive, as [`Latest::word`] has them.
+static LATEST: [AtomicU64; FLOWS_WITH_QUEUES] = [const { AtomicU64::new(0) }; FLOWS_WITH_QUEUES];
+
+/// Largest number of looks that is counted.
+const MOST: u64 = 63;
+
+/// What is known of the looks at a queue.
+struct Latest {
+    ticks: u64,
+    looks: u64,
+    received: bool,
+}
+
+impl Latest {
+    fn of(word: u64) -> Latest {
+        Latest { ticks: word >> 7, looks: word >> 1 & MOST, received: word & 1 != 0 }
+    }
+
+    fn word(&self) -> u64 {
+        self.ticks << 7 | self.looks << 1 | u64::from(self.received)
+    }
+
+    /// Whether it is time for another look, before a call that receives, or sends.
+    fn is_due(&self, now: u64, receives: bool) -> bool {
+        let since = now.saturating_sub(self.ticks);
+        let is_turn = receives != self.received;
+        let is_soon = self.looks < FIRST_LOOKS || since >= BETWEEN_LOOKS;
+        is_turn && is_soon || since >= WITHIN_TURNS
+    }
+}
+
+/// Whether the queue of a descriptor is looked at: it is a unix stream that was found in use.
+pub(super) fn are_looked_at(entry: Entry) -> bool {
+    entry.is_found() && entry.kind() == Kind::Stream && entry.domain() == libc::AF_UNIX
+}
+
+/// Looks at the queue of `fd`, where it is time, before a call in this direction. Returns the entry
+/// of the descriptor, which goes on being asked about.
+pub(super) fn look(writer: Writer, fd: c_int, entry: Entry, direction: Direction) -> Entry {
+    let is_first = entry.counted(Direction::Receive).is_some();
+    // A receive that began before the library came may take bytes out of sight until the next one.
+    if is_first && direction == Direction::Send {
+        return entry;
+    }
+    let now = clock::now();
+    let Some(latest) = LATEST.get(entry.flow() as usize % FLOWS_WITH_QUEUES) else { return entry };
+    let nothing = Latest { ticks: 0, looks: 0, received: false };
+    let before = if is_first { nothing } else { Latest::of(latest.load(Relaxed)) };
+    let receives = direction == Direction::Receive;
+    let is_due = is_first || before.is_due(now, receives);
+    let (ticks, looks) =
+        if is_due { (now, MOST.min(before.looks + 1)) } else { (before.ticks, before.looks) };
+    latest.store(Latest { ticks, looks, received: receives }.word(), Relaxed);
+    if is_due {
+        ask(writer, fd, entry, now);
+    }
+    match entry.counted(Direction::Receive) {
+        // Fails when another thread has done it, or the descriptor was closed meanwhile.
+        Some(known) => match table::replace(writer.state(), fd, entry, known) {
+            Ok(()) => known,
+            Err(other) => other,
+        },
+        None => entry,
+    }
+}
+
+/// Looks at the queue of a descriptor that is about to be closed.
+pub(super) fn look_finally(writer: Writer, fd: c_int, entry: Entry) {
+    if entry.counted(Direction::Receive).is_none() {
+        ask(writer, fd, entry, clock::now());
+    }
+}
+
+/// Logs how many bytes the queue holds.
+fn ask(writer: Writer, fd: c_int, entry: Entry, now: u64) {
+    let Some(bytes) = raw::bytes_unread(fd) else { return };
+    let end = clock::now();
+    let took = u32::try_from(end.saturating_sub(now)).unwrap_or(u32::MAX);
+    writer.record(&encode::queued(now, entry.flow(), bytes, took), end);
+}

@@ -1,0 +1,42 @@
+//! The other ends of unix sockets that the process had before the library came into it. The kernel
+//! tells them only to who asks by netlink, so the recorder asks, and tells the library.
+
+use crate::platform::Once;
+use crate::platform::environment::{find, present};
+
+/// Variable with the sockets: of each the kernel's id and that of its other end, 16 hexadecimal
+/// digits each, in the order of the first.
+const VARIABLE: &[u8] = b"SOCKCAP_UNIX_PEERS=";
+
+/// Number of digits of an id.
+const DIGITS: usize = 16;
+
+/// Value of the variable.
+static PEERS: Once<&[u8]> = Once::new(&[]);
+
+/// Reads the variable. Only who attaches to a running process gives it; its text stays where it is
+/// as long as the library does.
+///
+/// # Safety
+/// To be called by the constructor alone.
+pub(crate) unsafe fn read() {
+    if let Some(text) = find(present(), VARIABLE) {
+        // SAFETY: as the caller says.
+        unsafe { PEERS.set(text) };
+    }
+}
+
+/// The kernel's id of the socket at the other end of the unix socket `cookie`, where it is known.
+pub(crate) fn of(cookie: u64) -> Option<u64> {
+    let (pairs, _) = PEERS.get().as_chunks::<{ 2 * DIGITS }>();
+    let own = |pair: &[u8; 2 * DIGITS]| number(pair.get(..DIGITS)?);
+    let place = pairs.partition_point(|pair| own(pair).is_some_and(|own| own < cookie));
+    let pair = pairs.get(place).filter(|pair| own(pair) == Some(cookie))?;
+    number(pair.get(DIGITS..)?)
+}
+
+/// Number of these hexadecimal digits.
+fn number(digits: &[u8]) -> Option<u64> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16).map(u64::from);
+    digits.iter().try_fold(0, |number: u64, byte| Some(number << 4 | digit(byte)?))
+}

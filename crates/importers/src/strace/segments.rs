@@ -1,0 +1,147 @@
+//! Segmentation offload of UDP: sends that the kernel cuts into datagrams (`UDP_SEGMENT`), and
+//! receives of datagrams that it has joined (`UDP_GRO`).
+//!
+//! Their size is an option of the socket, or in the control data of a message. Of the latter strace
+//! prints level and type only, as of version 6.1 and later; the size is taken where it is printed,
+//! and else [`Size::Unknown`] has reconciliation look for it at the other end.
+
+use super::call::Call;
+use super::lifecycle::outcome;
+use super::result::Outcome;
+use super::segment_size::Size;
+use super::sockets::Socket;
+use super::value::Cursor;
+use super::world::World;
+
+/// How strace calls a level or type, by its name or its number.
+type Known = (&'static str, i64);
+
+const UDP: Known = ("SOL_UDP", 17);
+const SEGMENT: Known = ("UDP_SEGMENT", 103);
+const GRO: Known = ("UDP_GRO", 104);
+
+/// Size of what a call sent or received on `socket`, with this control data.
+pub(super) fn size(socket: &Socket, control: Option<Cursor>, is_send: bool) -> Size {
+    let kind = if is_send { SEGMENT } else { GRO };
+    let told = control.and_then(|control| in_control(control, kind));
+    match told {
+        Some(size) => size,
+        None if is_send => socket.segment,
+        // The kernel tells it to who asks, and programs need not.
+        None if socket.joins => Size::Unknown,
+        None => Size::One,
+    }
+}
+
+/// `setsockopt(4, SOL_UDP, UDP_SEGMENT, [1200], 4) = 0`, and what `getsockopt` says.
+pub(super) fn option(world: &mut World, call: Call) -> Option<()> {
+    let arguments = call.arguments();
+    let name = arguments.argument(2)?;
+    if !is(arguments.argument(1)?, UDP) || !(is(name, SEGMENT) || is(name, GRO)) {
+        return Some(());
+    }
+    let Some(socket) = world.socket(call.who, arguments.argument(0)?.descriptor()?) else {
+        return Some(());
+    };
+    if outcome(call)?.0 != Outcome::Returned(0) {
+        return Some(());
+    }
+    let number = number(arguments.argument(3)?);
+    if let Some(socket) = world.sockets.get_mut(socket) {
+        if is(name, SEGMENT) {
+            socket.segment = number.map_or(Size::Unknown, Size::of);
+        } else {
+            socket.joins = number != Some(0);
+        }
+    }
+    Some(())
+}
+
+/// The size in `[{cmsg_len=18, cmsg_level=SOL_UDP, cmsg_type=0x67, cmsg_data=...}]`. The last item
+/// counts, as for the kernel.
+fn in_control(mut control: Cursor, kind: Known) -> Option<Size> {
+    let mut found = None;
+    control.fields(|_, mut item| {
+        let (mut level, mut is_kind, mut size) = (false, false, None);
+        item.fields(|name, value| match name {
+            b"cmsg_level" => level = is(value, UDP),
+            b"cmsg_type" => is_kind = is(value, kind),
+            b"cmsg_data" | b"" => size = number(value),
+            _ => {}
+        });
+        if level && is_kind {
+            found = Some(size.map_or(Size::Unknown, Size::of));
+        }
+    });
+    found
+}
+
+/// Whether a value is the one that has this name or number.
+fn is(mut value: Cursor, (name, number): Known) -> bool {
+    value.flags().has(name) || value.number() == Some(number)
+}
+
+/// A number by itself, in brackets, or as its bytes in a text or a list.
+fn number(mut value: Cursor) -> Option<u64> {
+    let mut bytes = Vec::new();
+    match value.peek()? {
+        b'"' => drop(value.text(&mut bytes)?),
+        b'[' => {
+            let mut numbers = Vec::new();
+            value.fields(|_, mut item| numbers.extend(item.number()))?;
+            if let [number] = numbers.as_slice() {
+                return u64::try_from(*number).ok();
+            }
+            bytes.extend(numbers.into_iter().map(|byte| u8::try_from(byte).unwrap_or(0)));
+        }
+        _ => return u64::try_from(value.number()?).ok(),
+    }
+    // Sizes of datagrams are below 65,536.
+    let low: &[u8; 2] = bytes.first_chunk()?;
+    Some(u64::from(u16::from_le_bytes(*low)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn control(text: &str, kind: Known) -> Option<Size> {
+        in_control(Cursor::new(text.as_bytes()), kind)
+    }
+
+    #[test]
+    fn the_size_in_control_data_in_all_forms() {
+        for (item, size) in [
+            // strace 6.1.
+            ("cmsg_level=SOL_UDP, cmsg_type=0x67", Size::Unknown),
+            ("cmsg_level=0x11 /* SOL_UDP */, cmsg_type=0x67", Size::Unknown),
+            ("cmsg_level=0x11, cmsg_type=0x67", Size::Unknown),
+            ("cmsg_level=17, cmsg_type=103", Size::Unknown),
+            // As it prints other data.
+            ("cmsg_level=SOL_UDP, cmsg_type=UDP_SEGMENT, cmsg_data=[1200]", Size::Of(1200)),
+            ("cmsg_level=SOL_UDP, cmsg_type=UDP_SEGMENT, cmsg_data=1200", Size::Of(1200)),
+            ("cmsg_level=SOL_UDP, cmsg_type=UDP_SEGMENT, cmsg_data=[0x4b0]", Size::Of(1200)),
+            (
+                "cmsg_level=SOL_UDP, cmsg_type=0x67 /* UDP_SEGMENT */, cmsg_data=[0xb0, 0x4]",
+                Size::Of(1200),
+            ),
+            (r#"cmsg_level=SOL_UDP, cmsg_type=0x67, "\260\4""#, Size::Of(1200)),
+            ("cmsg_level=SOL_UDP, cmsg_type=UDP_SEGMENT, cmsg_data=[0]", Size::One),
+        ] {
+            let text = format!("[{{cmsg_len=18, {item}}}]");
+            assert_eq!(control(&text, SEGMENT), Some(size), "{text}");
+            assert_eq!(control(&text, GRO), None, "{text}");
+        }
+        for other in [
+            "[{cmsg_len=18, cmsg_level=SOL_IP, cmsg_type=0x67}]",
+            "[{cmsg_len=20, cmsg_level=SOL_SOCKET, cmsg_type=SCM_RIGHTS, cmsg_data=[103]}]",
+            "0x7ffe",
+            "[]",
+        ] {
+            assert_eq!(control(other, SEGMENT), None, "{other}");
+        }
+        let both = "[{cmsg_len=20, cmsg_level=SOL_IP, cmsg_type=IP_TOS, cmsg_data=[0x2]}, \
+                    {cmsg_len=20, cmsg_level=SOL_UDP, cmsg_type=0x68}]";
+        assert_eq!(control(both, GRO), Some(Size::Unknown));
+    }
+}

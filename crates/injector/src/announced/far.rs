@@ -1,0 +1,91 @@
+//! Connections of processes that no path leads to the recorder from: each makes a pair of sockets,
+//! and sends one of them in a datagram. The socket for these is beside the one for connections.
+
+use std::io::{self, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::path::Path;
+
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketType, recvmsg,
+    sockopt,
+};
+use rustix::process::Pid;
+
+pub(crate) use crate::blob::far_path as path;
+
+/// Makes the socket, at which nothing is waited for.
+pub(crate) fn bind(connections: &Path) -> io::Result<UnixDatagram> {
+    let socket = UnixDatagram::bind(path(connections))?;
+    socket.set_nonblocking(true)?;
+    sockopt::set_socket_passcred(&socket, true)?;
+    Ok(socket)
+}
+
+/// Takes the next connection. Its process is the one that made it, and must be the one that has
+/// sent it: a socket of somebody else's would name that one.
+pub(crate) fn receive(socket: &UnixDatagram) -> io::Result<UnixStream> {
+    let invalid = || io::Error::from(io::ErrorKind::InvalidData);
+    let mut byte = [0];
+    let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1), ScmCredentials(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut room);
+    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+    recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut control, flags)?;
+    let (mut sender, mut ends) = (None, Vec::<OwnedFd>::new());
+    for message in control.drain() {
+        match message {
+            RecvAncillaryMessage::ScmRights(descriptors) => ends.extend(descriptors),
+            RecvAncillaryMessage::ScmCredentials(who) => sender = Some(who),
+            _ => {}
+        }
+    }
+    let end = ends.pop().filter(|_| ends.is_empty()).ok_or_else(invalid)?;
+    let is_stream = sockopt::socket_domain(&end)? == AddressFamily::UNIX
+        && sockopt::socket_type(&end)? == SocketType::STREAM;
+    let maker = sockopt::socket_peercred(&end)?;
+    // As plain numbers: the kernel says 0 for a process that cannot be seen from here.
+    let number = |pid: Pid| Pid::as_raw(Some(pid));
+    let is_its_own = sender.is_some_and(|sender| number(sender.pid) == number(maker.pid));
+    if is_stream && is_its_own { Ok(UnixStream::from(end)) } else { Err(invalid()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::IoSlice;
+    use std::os::fd::AsFd;
+
+    use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+
+    fn send(to: &UnixDatagram, end: impl AsFd) {
+        let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = SendAncillaryBuffer::new(&mut room);
+        let ends = [end.as_fd()];
+        control.push(SendAncillaryMessage::ScmRights(&ends));
+        sendmsg(to, &[IoSlice::new(&[0])], &mut control, SendFlags::empty()).unwrap();
+    }
+
+    #[test]
+    fn a_stream_is_a_connection_and_nothing_else_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().join("execs");
+        let socket = bind(&at).unwrap();
+        assert_eq!(receive(&socket).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        let to = UnixDatagram::unbound().unwrap();
+        to.connect(path(&at)).unwrap();
+        let (own, other) = UnixStream::pair().unwrap();
+        send(&to, &own);
+        drop(own);
+        let received = receive(&socket).unwrap();
+        let process = sockopt::socket_peercred(&received).unwrap().pid.as_raw_pid();
+        assert_eq!(process as u32, std::process::id());
+        drop((received, other));
+        // A socket that is no stream, and none at all.
+        let (datagrams, _other) = UnixDatagram::pair().unwrap();
+        send(&to, &datagrams);
+        assert_eq!(receive(&socket).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        to.send(&[0]).unwrap();
+        assert_eq!(receive(&socket).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+}

@@ -1,0 +1,186 @@
+//! Descriptors that a blob is handed in a process which cannot have them by path: the process is
+//! behind another root directory, or has mounts of its own.
+//!
+//! The process makes a pair of sockets. The recorder takes one of the two (`pidfd_getfd`), and
+//! sends the descriptors there. So no path, no network of the process's own and no number of a
+//! process plays a part, and nothing is left open over an exec.
+
+mod directory;
+
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::process::{PidfdGetfdFlags, pidfd_getfd};
+
+use crate::blob::{self, Handed};
+use crate::memory::Memory;
+use crate::outcome::Error;
+use crate::remote::Remote;
+use crate::rights;
+use crate::seized::end_of;
+use crate::tuning::ANSWER;
+
+/// Number of descriptors.
+const COUNT: usize = 2;
+/// Bytes of the words in the blob that have their numbers.
+const BYTES: usize = Handed::BYTES;
+/// Bytes below the program's stack in which a message is described to the kernel.
+const ROOM: u64 = 256;
+/// Places in that room: of what is received, of its one byte, of the control data, of the pair.
+const VECTOR: usize = 56;
+const BYTE: usize = 72;
+const CONTROL: usize = 80;
+const PAIR: usize = 160;
+/// Bytes of the control data: its head and the numbers.
+const CONTROL_BYTES: usize = 16 + BYTES;
+
+impl Handed {
+    /// Hands both to a process that is worked in, if it needs them, and writes their numbers into
+    /// the blob at an address.
+    pub(crate) fn give(
+        &self,
+        remote: &mut Remote<'_>,
+        memory: &Memory,
+        blob: u64,
+    ) -> Result<(), Error> {
+        const STEP: &str = "handing it the directory of its log";
+        let process = remote.process();
+        if self.is_reached_by(process) {
+            return Ok(());
+        }
+        let failed = |source| Error::Kernel { process, step: STEP, source };
+        let directory = self.opened().map_err(failed)?;
+        let socket = self.connect().map_err(failed)?;
+        let room = remote.free_stack().saturating_sub(ROOM) & !15;
+        let kind = (libc::SOCK_DGRAM | libc::SOCK_CLOEXEC) as u64;
+        let arguments = [libc::AF_UNIX as u64, kind, 0, room + PAIR as u64, 0, 0];
+        remote.call(libc::SYS_socketpair, arguments, STEP)?;
+        let pair = numbers(&memory.read(room + PAIR as u64, 8)?);
+        let files = [directory.as_fd(), socket.as_fd()];
+        let taken = take(process, pair[1])
+            .and_then(|end| send(&end, &files))
+            .map_err(failed)
+            .and_then(|()| receive(remote, memory, room, pair[0], STEP));
+        let closed = pair.map(|number| close(remote, number, STEP));
+        let received = taken?;
+        // Before anything else can fail, or nobody knew of them.
+        let bytes: Vec<u8> = received.iter().flat_map(|number| number.to_le_bytes()).collect();
+        memory.write(blob + self.place, &bytes)?;
+        closed.into_iter().collect()
+    }
+
+    /// Closes what a process was handed whose blob is to go. The first error said more.
+    pub(crate) fn take_back(&self, remote: &mut Remote<'_>, memory: &Memory, blob: u64) {
+        let Ok(words) = memory.read(blob + self.place, BYTES) else { return };
+        for number in numbers(&words).into_iter().filter(|number| *number > 0) {
+            let _ = close(remote, number, "closing what it was handed");
+        }
+    }
+
+    /// Whether both paths lead a process to where they lead us. One of another user may not be let
+    /// through.
+    fn is_reached_by(&self, process: u32) -> bool {
+        if !rights::is_of(process, rustix::process::geteuid().as_raw()) {
+            return false;
+        }
+        let is_same = |path: &Path| {
+            let own = rustix::fs::stat(path);
+            let its = rights::open(process, path).map(rustix::fs::fstat);
+            match (own, its) {
+                (Ok(own), Some(Ok(its))) => (own.st_dev, own.st_ino) == (its.st_dev, its.st_ino),
+                // What we cannot have we cannot hand over.
+                (Err(_), _) => true,
+                _ => false,
+            }
+        };
+        is_same(&self.directory) && is_same(&self.socket)
+    }
+
+    /// The directory, which is opened once.
+    fn opened(&self) -> io::Result<&OwnedFd> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
+        let opened = directory::open(&self.directory)?;
+        Ok(self.opened.get_or_init(|| opened))
+    }
+
+    /// Socket to which the process can send.
+    fn connect(&self) -> io::Result<UnixDatagram> {
+        let socket = UnixDatagram::unbound()?;
+        // Where the recorder has been stopped, the process waits no longer than for an answer.
+        socket.set_write_timeout(Some(ANSWER))?;
+        socket.connect(blob::far_path(&self.socket))?;
+        Ok(socket)
+    }
+}
+
+/// A descriptor of the process as one of ours.
+fn take(process: u32, number: i32) -> io::Result<OwnedFd> {
+    Ok(pidfd_getfd(&*end_of(process)?, number, PidfdGetfdFlags::empty())?)
+}
+
+/// Sends descriptors as one message, without waiting.
+fn send(to: &OwnedFd, files: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(COUNT))];
+    let mut control = SendAncillaryBuffer::new(&mut room);
+    control.push(SendAncillaryMessage::ScmRights(files));
+    sendmsg(to, &[IoSlice::new(&[0])], &mut control, SendFlags::DONTWAIT)?;
+    Ok(())
+}
+
+/// Lets the process receive descriptors, and returns their numbers there.
+fn receive(
+    remote: &mut Remote<'_>,
+    memory: &Memory,
+    room: u64,
+    socket: i32,
+    step: &'static str,
+) -> Result<[i32; COUNT], Error> {
+    let mut message = [0u8; CONTROL + CONTROL_BYTES];
+    let mut put = |at: usize, word: u64| {
+        if let Some(place) = message.get_mut(at..at + 8) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+    };
+    // `msghdr`: no name, one vector, and the control data.
+    put(16, room + VECTOR as u64);
+    put(24, 1);
+    put(32, room + CONTROL as u64);
+    put(40, CONTROL_BYTES as u64);
+    put(VECTOR, room + BYTE as u64);
+    put(VECTOR + 8, 1);
+    memory.write(room, &message)?;
+    let flags = (libc::MSG_CMSG_CLOEXEC | libc::MSG_DONTWAIT) as u64;
+    remote.call(libc::SYS_recvmsg, [socket as u64, room, flags, 0, 0, 0], step)?;
+    let control = memory.read(room + CONTROL as u64, CONTROL_BYTES)?;
+    let received = numbers(control.get(16..).unwrap_or_default());
+    let length = control.first().copied().map(usize::from);
+    if length != Some(CONTROL_BYTES) {
+        // With no number free, the process has got fewer, or none.
+        if length == Some(CONTROL_BYTES - 4) {
+            close(remote, received[0], step)?;
+        }
+        let source = io::Error::from_raw_os_error(libc::EMFILE);
+        return Err(Error::Kernel { process: remote.process(), step, source });
+    }
+    Ok(received)
+}
+
+/// Closes a descriptor of the process.
+fn close(remote: &mut Remote<'_>, number: i32, step: &'static str) -> Result<(), Error> {
+    remote.call(libc::SYS_close, [number as u64, 0, 0, 0, 0, 0], step).map(drop)
+}
+
+/// Two numbers of four bytes each.
+fn numbers(bytes: &[u8]) -> [i32; COUNT] {
+    let mut numbers = [0; COUNT];
+    for (number, bytes) in numbers.iter_mut().zip(bytes.as_chunks::<4>().0) {
+        *number = i32::from_le_bytes(*bytes);
+    }
+    numbers
+}

@@ -1,0 +1,335 @@
+//! Datagrams that one side saw joined and the other did not: segmentation offload of UDP.
+//!
+//! A send may hand the kernel several datagrams at once, and a receive may give several. Where who
+//! saw that call could not see their size (strace does not print it, a packet on its way to the
+//! network card does not have it), the other side tells it. CRC-32 of bytes that follow each other
+//! can be computed from those of the parts, so equal sums of sizes and equal checksums are proof:
+//! some sends in a row and some receives in a row have the same bytes. Both are cut where either
+//! side has a border, and the parts are pairs.
+
+use std::ops::Range;
+
+use crc32fast::Hasher;
+use message_trace::{PathError, Protocol};
+use out_of_core::SpillableVec;
+
+use crate::calls::Datagram;
+use crate::datagrams::matches::Matches;
+use crate::datagrams::sides::{Ranges, Side, Sides, class_ranges, run};
+use crate::sockets::reach::Reach;
+use crate::tuning::{JOINED_REACH, MAX_JOINED, MAX_PAIRS_OF_A_CONTENT};
+
+/// What shows that sends and receives have the same bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Proof {
+    /// Their sizes and checksums.
+    Checksums,
+    /// Their sizes alone, where a checksum is missing: one is joined, and the others are as large
+    /// as each other but for a smaller last one.
+    Sizes,
+    /// None, as some of what was sent at once was lost: the largest that is left of the receives is
+    /// as large as all but the last. The parts are without checksum and still to be matched.
+    Lost,
+}
+
+/// How many sends and receives there are more, since some were cut.
+pub(crate) type Added = [u64; 2];
+
+/// Cuts joined datagrams among those that are left in `matches`, and pairs the parts, which are
+/// added to `datagrams`.
+pub(crate) fn cut(
+    reach: Reach,
+    datagrams: &mut SpillableVec<Datagram>,
+    matches: &mut Matches,
+    proof: Proof,
+) -> Result<Added, PathError> {
+    let mut added = [0; 2];
+    for with_source in [true, false] {
+        let left = [&matches.sends, &matches.receives];
+        let joined = left.iter().flat_map(|side| side.iter());
+        if !joined.into_iter().any(|at| datagrams[*at as usize].joined()) {
+            break;
+        }
+        let side = |left| sides(reach, datagrams, left, with_source);
+        let sides = [side(&matches.sends)?, side(&matches.receives)?];
+        let parts = SpillableVec::new(matches.sends.pool());
+        let mut cutter = Cutter { reach, datagrams, sides, proof, parts, added: [0; 2] };
+        cutter.all(&mut matches.pairs)?;
+        let Cutter { sides: [sends, receives], parts, added: more, .. } = cutter;
+        for ((left, sides), (sum, more)) in [&mut matches.sends, &mut matches.receives]
+            .into_iter()
+            .zip([sends, receives])
+            .zip(added.iter_mut().zip(more))
+        {
+            *sum += more;
+            let mut done = SpillableVec::filled(sides.pool(), datagrams.len(), false)?;
+            let of_side = sides.iter().filter(|side| side.done);
+            of_side.for_each(|side| done[side.at as usize] = true);
+            left.retain(|at| !done[*at as usize]);
+        }
+        matches.sends.extend(parts.iter().copied())?;
+    }
+    Ok(added)
+}
+
+/// The datagrams of UDP that are left of one side, sorted by where they go, by socket and peer,
+/// and by time.
+fn sides(
+    reach: Reach,
+    datagrams: &SpillableVec<Datagram>,
+    left: &SpillableVec<u32>,
+    with_source: bool,
+) -> Result<SpillableVec<Side>, PathError> {
+    let side = |at: &u32| {
+        let datagram = datagrams.get(*at as usize)?;
+        let is_udp = reach.sockets[datagram.socket as usize].protocol == Protocol::Udp;
+        let place = reach.place(datagram, with_source).filter(|_| is_udp)?;
+        Some(Side {
+            key: (place, 0, 0),
+            time: datagram.time,
+            class: (datagram.socket, datagram.peer, 0),
+            at: *at,
+            done: false,
+        })
+    };
+    let mut sides = SpillableVec::collect(left.pool(), left.iter().filter_map(side))?;
+    sides.sort_by_key(|side| (side.key, side.class, side.time, side.at))?;
+    Ok(sides)
+}
+
+struct Cutter<'a> {
+    reach: Reach<'a>,
+    datagrams: &'a mut SpillableVec<Datagram>,
+    sides: Sides,
+    proof: Proof,
+    /// Sends to be matched, by their places among the datagrams.
+    parts: SpillableVec<u32>,
+    added: Added,
+}
+
+/// Sends and receives with the same bytes, by their places among the sides.
+#[derive(Debug, Default)]
+struct Block([Vec<usize>; 2]);
+
+impl Cutter<'_> {
+    /// Goes through the places that both sides have datagrams of.
+    fn all(&mut self, pairs: &mut SpillableVec<(u32, u32)>) -> Result<(), PathError> {
+        let (mut s, mut r) = (0, 0);
+        while let (Some(send), Some(receive)) = (self.sides[0].get(s), self.sides[1].get(r)) {
+            let key = send.key.max(receive.key);
+            s = run(&self.sides[0], s, |side| side.key < key);
+            r = run(&self.sides[1], r, |side| side.key < key);
+            let ends = [
+                run(&self.sides[0], s, |side| side.key == key),
+                run(&self.sides[1], r, |side| side.key == key),
+            ];
+            if s < ends[0] && r < ends[1] {
+                self.place([s..ends[0], r..ends[1]], pairs)?;
+            }
+            [s, r] = ends;
+        }
+        Ok(())
+    }
+
+    /// Each two classes of one place that can belong together.
+    fn place(
+        &mut self,
+        ranges: Ranges,
+        pairs: &mut SpillableVec<(u32, u32)>,
+    ) -> Result<(), PathError> {
+        let classes = [0, 1].map(|side| class_ranges(&self.sides[side], &ranges[side]).count());
+        if classes[0].saturating_mul(classes[1]) > MAX_PAIRS_OF_A_CONTENT {
+            return Ok(());
+        }
+        let [sends, receives]: [Vec<Range<usize>>; 2] =
+            [0, 1].map(|side| class_ranges(&self.sides[side], &ranges[side]).collect());
+        for receives in &receives {
+            for sends in &sends {
+                let [send, receive] =
+                    [self.datagram(0, sends.start), self.datagram(1, receives.start)];
+                let ranges = [sends.clone(), receives.clone()];
+                match self.proof {
+                    _ if !self.reach.reaches(&send, &receive) => {}
+                    Proof::Checksums | Proof::Sizes => self.classes(ranges, pairs)?,
+                    Proof::Lost => self.cut_lost(ranges)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn datagram(&self, side: usize, place: usize) -> Datagram {
+        self.datagrams[self.sides[side][place].at as usize]
+    }
+
+    /// Two classes: for each send the first receives that have the same bytes as it and maybe those
+    /// behind it. They come in order, but for some that another thread sent meanwhile.
+    fn classes(
+        &mut self,
+        [sends, receives]: Ranges,
+        pairs: &mut SpillableVec<(u32, u32)>,
+    ) -> Result<(), PathError> {
+        let (mut first, mut latest) = (receives.start, receives.start);
+        for send in sends.clone() {
+            if self.sides[0][send].done {
+                continue;
+            }
+            first = first.max(latest.saturating_sub(JOINED_REACH));
+            while first < receives.end && self.sides[1][first].done {
+                first += 1;
+            }
+            let reach = first.max(latest).saturating_add(JOINED_REACH).min(receives.end);
+            let block = (first..reach)
+                .filter(|receive| !self.sides[1][*receive].done)
+                .find_map(|receive| self.block([send..sends.end, receive..receives.end]));
+            let Some(block) = block else { continue };
+            latest = block.0[1].last().map_or(latest, |last| last + 1);
+            self.pair(&block, pairs)?;
+        }
+        Ok(())
+    }
+
+    /// Cuts the joined sends that are left by the largest receive that is left.
+    fn cut_lost(&mut self, [sends, receives]: Ranges) -> Result<(), PathError> {
+        let (mut size, mut latest, mut arrived) = (0, i64::MIN, 0);
+        let socket = self.datagram(1, receives.start).socket;
+        for receive in receives.filter(|receive| !self.sides[1][*receive].done) {
+            let receive = self.datagram(1, receive);
+            (size, latest) = (size.max(receive.bytes), latest.max(receive.time));
+            arrived += 1;
+        }
+        for send in sends {
+            let datagram = self.datagram(0, send);
+            let apart = self.reach.clock_apart(datagram.socket, socket);
+            if apart.is_some_and(|apart| datagram.time > latest.saturating_add(apart)) {
+                break;
+            }
+            let count = datagram.bytes.checked_div(size).map_or(0, |count| count as usize);
+            // Most arrive: a few that are left may be of anything.
+            let is_cut =
+                datagram.joined() && datagram.bytes > size && count < MAX_JOINED.min(2 * arrived);
+            if size == 0 || !is_cut || self.sides[0][send].done {
+                continue;
+            }
+            self.sides[0][send].done = true;
+            let mut part =
+                Datagram { flags: Datagram::flags(true, false, true), checksum: 0, ..datagram };
+            for at in (0..datagram.bytes).step_by(size as usize) {
+                part.bytes = size.min(datagram.bytes - at);
+                self.parts.push(self.datagrams.len() as u32)?;
+                self.datagrams.push(part)?;
+                part.operation = 0;
+                self.added[0] += u64::from(at > 0);
+            }
+        }
+        Ok(())
+    }
+
+    /// The block that begins with the first send and the first receive of `ranges`, if there is
+    /// one: whichever side has fewer bytes takes its next.
+    fn block(&self, ranges: Ranges) -> Option<Block> {
+        let starts = [0, 1].map(|side| self.datagram(side, ranges[side].start));
+        let apart = self.reach.clock_apart(starts[0].socket, starts[1].socket);
+        if apart.is_some_and(|apart| starts[0].time > starts[1].time.saturating_add(apart)) {
+            return None;
+        }
+        let (mut block, mut sums) = (Block::default(), [0u64; 2]);
+        let mut next = [ranges[0].start, ranges[1].start];
+        loop {
+            let side = usize::from(sums[0] > sums[1]);
+            while next[side] < ranges[side].end && self.sides[side][next[side]].done {
+                next[side] += 1;
+            }
+            if next[side] >= ranges[side].end || block.0[0].len() + block.0[1].len() > MAX_JOINED {
+                return None;
+            }
+            let datagram = self.datagram(side, next[side]);
+            if datagram.bytes == 0 || (self.proof == Proof::Checksums && datagram.unchecked()) {
+                return None;
+            }
+            block.0[side].push(next[side]);
+            next[side] += 1;
+            sums[side] += u64::from(datagram.bytes);
+            if sums[0] == sums[1] {
+                return self.is_proven(&block).then_some(block);
+            }
+        }
+    }
+
+    fn is_proven(&self, Block(members): &Block) -> bool {
+        let of = |side: usize| members[side].iter().map(move |place| self.datagram(side, *place));
+        let joined = |side: usize| of(side).any(|datagram| datagram.joined());
+        match self.proof {
+            Proof::Checksums => {
+                let checksum = |side: usize| {
+                    let mut all = Hasher::new();
+                    for datagram in of(side) {
+                        let (crc, bytes) = (datagram.checksum, u64::from(datagram.bytes));
+                        all.combine(&Hasher::new_with_initial_len(crc, bytes));
+                    }
+                    all.finalize()
+                };
+                (joined(0) || joined(1)) && checksum(0) == checksum(1)
+            }
+            Proof::Sizes => {
+                let (one, many) = if members[0].len() == 1 { (0, 1) } else { (1, 0) };
+                let sizes: Vec<u32> = of(many).map(|datagram| datagram.bytes).collect();
+                let is_part = |sizes: &[u32]| match sizes {
+                    [first, .., last] => {
+                        last <= first && sizes[..sizes.len() - 1].iter().all(|size| size == first)
+                    }
+                    _ => false,
+                };
+                let is_unknown =
+                    |side| of(side).any(|datagram| datagram.unchecked() || datagram.truncated());
+                members[one].len() == 1
+                    && joined(one)
+                    && is_part(&sizes)
+                    && (is_unknown(0) || is_unknown(1))
+            }
+            Proof::Lost => false,
+        }
+    }
+
+    /// Pairs the parts of a block.
+    fn pair(
+        &mut self,
+        Block(members): &Block,
+        pairs: &mut SpillableVec<(u32, u32)>,
+    ) -> Result<(), PathError> {
+        let mut at = [0, 0];
+        let mut left: [Option<Datagram>; 2] = [None, None];
+        let mut parts = 0;
+        loop {
+            for side in [0, 1] {
+                if left[side].is_none() {
+                    let Some(place) = members[side].get(at[side]) else { break };
+                    left[side] = Some(self.datagram(side, *place));
+                    self.sides[side][*place].done = true;
+                    at[side] += 1;
+                }
+            }
+            let [Some(send), Some(receive)] = &mut left else { break };
+            let bytes = send.bytes.min(receive.bytes);
+            for datagram in [*send, *receive] {
+                self.datagrams.push(Datagram { bytes, ..datagram })?;
+            }
+            let count = self.datagrams.len() as u32;
+            pairs.push((count - 2, count - 1))?;
+            parts += 1;
+            for side in &mut left {
+                let rest = side.map(|datagram| Datagram {
+                    bytes: datagram.bytes - bytes,
+                    // It begins with the first part.
+                    operation: 0,
+                    ..datagram
+                });
+                *side = rest.filter(|rest| rest.bytes > 0);
+            }
+        }
+        for side in [0, 1] {
+            self.added[side] += parts - members[side].len() as u64;
+        }
+        Ok(())
+    }
+}

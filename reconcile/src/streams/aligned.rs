@@ -1,0 +1,361 @@
+//! Unix streams that were open before they were recorded: the calls of each end begin somewhere in
+//! the stream, and no count of the kernel's says where.
+//!
+//! The library has looked at the receiver's queue from time to time. At such a moment, what one
+//! end had sent is what the other had received and what was in the queue, so that the look tells
+//! how far apart in the stream the two ends' recordings began. Calls under way at that moment make
+//! it a range; that of all looks, and that nothing is received before it was sent, mostly leave a
+//! single number. Where they do not, or contradict each other, nobody knows which calls belong
+//! together.
+//!
+//! What comes of it are counts as the kernel has them of TCP, from an arbitrary place on, which
+//! [`CountedWays`](super::counted::CountedWays) takes.
+
+use message_trace::PathError;
+
+use super::epochs::{Epoch, Epochs};
+use super::looks::{self, Cell};
+use crate::calls::Transfer;
+use crate::streams::tally::Tally;
+use crate::streams::ways::Ways;
+
+/// The calls of such a connection, with counts.
+pub(crate) struct AlignedWays<'a, W> {
+    ways: &'a W,
+    /// By way, from when on its calls are counted anew, and from where.
+    counts: [Vec<(i64, u64)>; 4],
+}
+
+impl<'a, W: Ways> AlignedWays<'a, W> {
+    /// The calls of `ways` of which one end alone was recorded, so that nothing has to be counted.
+    pub(crate) fn of_one_end(ways: &'a W) -> AlignedWays<'a, W> {
+        AlignedWays { ways, counts: Default::default() }
+    }
+
+    /// The calls of `ways`, whose ends have read their common clock at most `apart` nanoseconds
+    /// apart. Of the connecting and of the accepting end it is known whether it was `found` in use.
+    /// `None` where it is not certain which calls of the two ends belong together.
+    pub(crate) fn of(ways: &'a W, found: [bool; 2], apart: i64) -> Option<AlignedWays<'a, W>> {
+        let [connecting, accepting] = found;
+        let connecting = Epochs::of(ways.calls(0), ways.calls(3), connecting)?;
+        let accepting = Epochs::of(ways.calls(2), ways.calls(1), accepting)?;
+        let mut counts: [Vec<(i64, u64)>; 4] = Default::default();
+        for (direction, ends) in
+            [[&connecting, &accepting], [&accepting, &connecting]].into_iter().enumerate()
+        {
+            let [from, to] = ends;
+            let ways_of = [2 * direction, 2 * direction + 1];
+            let [sends, receives] = ways_of.map(|way| ways.calls(way));
+            let seen = looks::seen(sends, receives, [&from.sending, &to.receiving], apart);
+            let placed = placed(&seen.cells, seen.bytes, [from.is_found, to.is_found])?;
+            let of_way = [&from.sending, &to.receiving].into_iter().zip(placed);
+            for (way, (epochs, positions)) in ways_of.into_iter().zip(of_way) {
+                let begins = epochs.iter().map(|epoch: &Epoch| epoch.begin);
+                counts[way] =
+                    begins.zip(positions).filter(|(begin, _)| *begin > i64::MIN).collect();
+            }
+        }
+        Some(AlignedWays { ways, counts })
+    }
+}
+
+/// Where the epochs of both ways of a direction begin in the stream, counted from an arbitrary
+/// byte, or from the first where an end has it. `bytes` are those of each epoch. `None` where that
+/// is not certain.
+fn placed(cells: &[Cell], bytes: [Vec<i64>; 2], found: [bool; 2]) -> Option<[Vec<u64>; 2]> {
+    let mut places = Places::of(bytes, found);
+    for cell in cells {
+        match cell.apart() {
+            Some(apart) => places.put(cell.epochs, apart)?,
+            None if cell.is_impossible() || cell.moved == [true; 2] => return None,
+            None => {}
+        }
+    }
+    places.finish()
+}
+
+/// Where epochs are, the sender's and the receiver's.
+struct Places {
+    bytes: [Vec<i64>; 2],
+    begins: [Vec<Option<i64>>; 2],
+    /// Where the last that has a place ends, of each side.
+    ends: [i64; 2],
+}
+
+impl Places {
+    /// Nothing has a place but what was seen from the first byte on.
+    fn of(bytes: [Vec<i64>; 2], found: [bool; 2]) -> Places {
+        let begins = [0, 1].map(|side: usize| vec![None; bytes[side].len()]);
+        let mut this = Places { bytes, begins, ends: [-1; 2] };
+        (0..2).filter(|side| !found[*side]).for_each(|side| this.put_at(side, 0, 0));
+        this
+    }
+
+    /// Gives a place to an epoch, which is the last of its side.
+    fn put_at(&mut self, side: usize, epoch: usize, begin: i64) {
+        if let Some(place) = self.begins[side].get_mut(epoch) {
+            *place = Some(begin);
+            self.ends[side] = begin + self.bytes[side][epoch];
+        }
+    }
+
+    /// A place behind all others, by a byte that nobody has: what belongs to nothing at the other
+    /// end must not meet anything there.
+    fn free(&self) -> i64 {
+        self.ends[0].max(self.ends[1]) + 1
+    }
+
+    /// Gives places to those before `epoch` that have none, as nothing was found of them.
+    fn put_before(&mut self, side: usize, epoch: usize) {
+        for before in 0..epoch.min(self.begins[side].len()) {
+            if self.begins[side][before].is_none() {
+                let begin = self.free();
+                self.put_at(side, before, begin);
+            }
+        }
+    }
+
+    /// Gives a place to two epochs of which the receiver's begins `apart` bytes later. `None` where
+    /// that contradicts what is known.
+    fn put(&mut self, epochs: [usize; 2], apart: i64) -> Option<()> {
+        (0..2).for_each(|side| self.put_before(side, epochs[side]));
+        let known = [0, 1].map(|side| self.begins[side].get(epochs[side]).copied().flatten());
+        let begins = match known {
+            [Some(sent), _] => [sent, sent + apart],
+            [None, Some(received)] => [received - apart, received],
+            [None, None] => {
+                let sent = self.free() + 0.max(-apart);
+                [sent, sent + apart]
+            }
+        };
+        for side in 0..2 {
+            match known[side] {
+                Some(known) if known == begins[side] => {}
+                None if begins[side] >= self.ends[side].max(0) => {
+                    self.put_at(side, epochs[side], begins[side]);
+                }
+                _ => return None,
+            }
+        }
+        Some(())
+    }
+
+    fn finish(mut self) -> Option<[Vec<u64>; 2]> {
+        (0..2).for_each(|side| self.put_before(side, usize::MAX));
+        let [sent, received] = self.begins.map(|of_side| {
+            let begins = of_side.into_iter().map(|begin| u64::try_from(begin?).ok());
+            begins.collect::<Option<Vec<u64>>>()
+        });
+        Some([sent?, received?])
+    }
+}
+
+impl<W: Ways> Ways for AlignedWays<'_, W> {
+    fn calls(&self, way: usize) -> impl Iterator<Item = Transfer> {
+        let counts = self.counts.get(way).map_or(&[][..], Vec::as_slice);
+        let mut counts = counts.iter().copied().peekable();
+        let calls = self.ways.calls(way).filter(|call| !call.is_mark());
+        calls.flat_map(move |call| {
+            let mut latest = None;
+            while let Some((_, count)) = counts.next_if(|(begin, _)| *begin <= call.time) {
+                latest = Some(Transfer::counted_from(call.time, count));
+            }
+            latest.into_iter().chain([call])
+        })
+    }
+
+    fn tally(&self, way: usize) -> Tally {
+        let mut tally = Tally::default();
+        self.calls(way).for_each(|call| tally.add(&call));
+        tally
+    }
+
+    fn check(&self) -> Result<(), PathError> {
+        self.ways.check()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::streams::counted::CountedWays;
+
+    /// The four ways of a connection.
+    struct Given([Vec<Transfer>; 4]);
+
+    impl Ways for Given {
+        fn calls(&self, way: usize) -> impl Iterator<Item = Transfer> {
+            self.0[way].iter().copied()
+        }
+
+        fn tally(&self, way: usize) -> Tally {
+            let mut tally = Tally::default();
+            self.calls(way).for_each(|call| tally.add(&call));
+            tally
+        }
+
+        fn check(&self) -> Result<(), PathError> {
+            Ok(())
+        }
+    }
+
+    /// Microseconds.
+    const US: i64 = 1_000;
+    const APART: i64 = 10 * US;
+
+    /// A direction from one end to the other, of recordings (processes) of each. Times are in
+    /// microseconds: `s 0 100..110 50` is a send in recording 0, `r` a receive, `l 0 100 7` a look
+    /// at a queue of 7 bytes. Receives and looks of a number behind a slash are of that thread.
+    fn direction(text: &str) -> [Vec<Transfer>; 2] {
+        let mut ways: [Vec<Transfer>; 2] = Default::default();
+        for line in text.split(';') {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let [kind, who, when, bytes] = words[..] else { panic!("{line}") };
+            let (process, tid) = who.split_once('/').unwrap_or((who, "1"));
+            let (process, tid): (u32, i32) = (process.parse().unwrap(), tid.parse().unwrap());
+            let (from, to) = when.split_once("..").unwrap_or((when, when));
+            let [from, to] = [from, to].map(|time| time.parse::<i64>().unwrap() * US);
+            let call = |time, process| Transfer {
+                time,
+                bytes: bytes.parse().unwrap(),
+                process,
+                tid,
+                elsewhere: false,
+                begins: false,
+            };
+            let (edge, look) = (process | Transfer::EDGE, process | Transfer::LOOK);
+            match kind {
+                "s" => ways[0].extend([call(from, process), call(to + APART, edge)]),
+                "r" => ways[1].extend([call(from - APART, edge), call(to, process)]),
+                _ => ways[1].push(call(from, look)),
+            }
+        }
+        ways.iter_mut().for_each(|way| way.sort_by_key(|call| call.time));
+        ways
+    }
+
+    /// Where in the stream the calls of both ends are, the first of all at 0: time and place.
+    fn placed_calls(text: &str, found: [bool; 2]) -> Option<[Vec<(i64, u64)>; 2]> {
+        let [sends, receives] = direction(text);
+        let ways = Given([sends, receives, Vec::new(), Vec::new()]);
+        let aligned = AlignedWays::of(&ways, found, APART)?;
+        let counted = CountedWays::of(&aligned, true, Some(APART))?;
+        Some([0, 1].map(|way| {
+            let mut place = 0;
+            let mut all = Vec::new();
+            for call in counted.calls(way) {
+                if !call.is_forgotten() {
+                    all.push((call.time / US, place));
+                }
+                place += call.bytes;
+            }
+            all
+        }))
+    }
+
+    fn of_found(text: &str) -> Option<[Vec<(i64, u64)>; 2]> {
+        placed_calls(text, [true; 2])
+    }
+
+    #[test]
+    fn a_look_at_a_quiet_moment_tells_where_the_receiver_is() {
+        // 30 of 100 bytes lie in the queue, so the receiver had 20 before its recording.
+        let text = "s 0 100..110 50; l 1 200 30; r 1 201..210 30; s 0 300..310 7; r 1 301..320 7;
+                    s 0 900..910 1";
+        let [sends, receives] = of_found(text).unwrap();
+        assert_eq!(sends, [(100, 0), (300, 50), (900, 57)]);
+        assert_eq!(receives, [(210, 20), (320, 50)]);
+    }
+
+    #[test]
+    fn a_receiver_that_was_recorded_before_is_counted_from_its_own_first_byte() {
+        let text = "l 1 50 0; r 1 51..60 40; l 1 61 10; r 1 62..70 10; s 0 100..110 5;
+                    r 1 105..115 5; l 1 200 0; s 0 300..310 3; r 1 201..320 3; s 0 900..910 1";
+        let [sends, receives] = of_found(text).unwrap();
+        assert_eq!(sends, [(100, 50), (300, 55), (900, 58)]);
+        assert_eq!(receives, [(60, 0), (70, 40), (115, 50), (320, 55)]);
+    }
+
+    #[test]
+    fn calls_under_way_at_a_look_leave_it_uncertain() {
+        // The send may have put any part of its bytes into the queue.
+        let sends = "s 0 100..110 50; s 0 200..400 1000";
+        let last = "r 1 301..410 500; s 0 900..910 1";
+        assert_eq!(of_found(&format!("{sends}; l 1 300 400; {last}")), None);
+        // One more at a quiet moment.
+        assert!(of_found(&format!("{sends}; l 1 300 400; {last}; l 1 500 20")).is_some());
+        // Another thread may have received it, the one that looks has not.
+        let text = |thread| {
+            format!(
+                "s 0 100..110 50; l 1 150 0; s 0 200..210 50; r 1/{thread} 140..320 50;
+                 l 1 400 0; r 1/{thread} 399..800 50; s 0 700..710 50; s 0 900..910 1"
+            )
+        };
+        assert!(of_found(&text(1)).is_some());
+        let other = "s 0 100..110 50; r 1/2 140..320 50; l 1 150 0; s 0 200..210 50;
+                     l 1 400 0; r 1/2 330..800 50; s 0 700..710 50; s 0 900..910 1";
+        assert_eq!(of_found(other), None);
+    }
+
+    #[test]
+    fn receives_of_a_thread_that_seem_to_overlap_are_over_once_all_have_returned() {
+        let text = "s 0 100..110 50; r 1/2 160..90000 8; r 1/2 170..180 42;
+                    s 0 80000..80010 8; l 1 95000 8; s 0 99000..99010 1";
+        let [sends, receives] = of_found(text).unwrap();
+        assert_eq!(sends, [(100, 0), (80_000, 50), (99_000, 58)]);
+        assert_eq!(receives, [(180, 0), (90_000, 42)]);
+    }
+
+    #[test]
+    fn looks_that_contradict_each_other_are_not_believed() {
+        let text = "s 0 100..110 50; l 1 200 50; r 1 201..210 50; s 0 300..310 7;
+                    r 1 301..320 7; s 0 900..910 1";
+        assert!(of_found(&format!("{text}; l 1 500 0")).is_some());
+        assert_eq!(of_found(&format!("{text}; l 1 500 1")), None, "a call was not seen");
+    }
+
+    #[test]
+    fn a_second_recording_goes_on_where_a_look_tells() {
+        // The sender was not seen while 40 bytes went.
+        let text = "s 0 100..110 50; l 1 200 50; r 1 201..210 50; s 0 300..310 1; r 1 305..315 1;
+                    r 1 401..410 40; s 2 500..510 5; r 1 501..515 5; l 1 600 0;
+                    s 2 700..710 3; r 1 601..720 3; s 2 900..910 1";
+        let [sends, receives] = of_found(text).unwrap();
+        assert_eq!(sends, [(100, 0), (300, 50), (500, 91), (700, 96), (900, 99)]);
+        assert_eq!(receives, [(210, 0), (315, 50), (410, 51), (515, 91), (720, 96)]);
+        // Neither was seen in between: nobody knows how many bytes went, and none is matched.
+        let text = "s 0 100..110 50; l 1 200 50; r 1 201..210 50; s 0 300..310 1; r 1 305..315 1;
+                    l 3 500 10; r 3 501..510 10; s 2 520..530 5; l 3 600 5; r 3 601..610 5;
+                    s 2 900..910 1";
+        let [sends, receives] = of_found(text).unwrap();
+        let [first, second] = [sends[2].1, receives[3].1];
+        assert_eq!(sends, [(100, 0), (300, 50), (520, first), (900, first + 5)]);
+        assert_eq!(receives, [(210, 0), (315, 50), (510, second - 10), (610, second)]);
+        assert!(first == second && receives[2].1 > 51);
+    }
+
+    #[test]
+    fn recordings_of_one_end_alone_meet_nothing() {
+        let text = "s 0 100..110 50; s 0 200..210 1; l 1 300 9; r 1 301..310 9;
+                    s 2 500..510 5; l 3 600 5; r 3 601..610 5; s 2 900..910 1";
+        let [sends, receives] = of_found(text).unwrap();
+        assert_eq!(sends[2].1, receives[1].1);
+        assert!(sends[1].1 < receives[0].1 && receives[0].1 + 9 <= receives[1].1, "{receives:?}");
+    }
+
+    #[test]
+    fn an_end_that_was_seen_from_the_first_byte_on_is_counted_from_there() {
+        let text = "s 0 100..110 50; s 0 200..210 9; l 1 300 9; r 1 301..310 9; s 0 900..910 1";
+        let [sends, receives] = placed_calls(text, [false, true]).unwrap();
+        assert_eq!((sends[0], receives), ((100, 0), vec![(310, 50)]));
+        let more = "l 1 300 70; r 1 301..310 9; s 0 100..110 50; s 0 900..910 1";
+        assert_eq!(placed_calls(more, [false, true]), None, "more than was sent");
+    }
+
+    #[test]
+    fn nothing_is_certain_without_a_look() {
+        let text = "s 0 100..110 50; r 1 201..210 50; s 0 300..310 7; r 1 301..320 7";
+        assert_eq!(of_found(text), None);
+        assert!(of_found("s 0 100..110 50; s 0 900..910 1").is_some());
+    }
+}

@@ -1,0 +1,83 @@
+//! Epochs of a unix stream's end: the times from which on the calls of another recording of it are
+//! known. What went before and in between nobody has seen.
+
+use rustc_hash::FxHashMap;
+
+use crate::calls::Transfer;
+use crate::tuning::MAX_EPOCHS;
+
+/// A time from which on the calls of one direction are known, until the next begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Epoch {
+    /// When it begins; `i64::MIN` where calls are known from the stream's first byte on.
+    pub(crate) begin: i64,
+    /// Until when calls are known for certain: when the latest of them began or, of a receive,
+    /// ended. One that was under way as the recording ended may have moved bytes out of sight, but
+    /// not before that.
+    pub(crate) until: i64,
+}
+
+/// The epochs of an end.
+#[derive(Debug)]
+pub(crate) struct Epochs {
+    pub(crate) sending: Vec<Epoch>,
+    pub(crate) receiving: Vec<Epoch>,
+    pub(crate) is_found: bool,
+}
+
+/// What is known of a process at the end.
+#[derive(Clone, Copy)]
+struct Member {
+    /// Its first send, and the first time from which on all of its receives are known.
+    first: [i64; 2],
+    last: [i64; 2],
+}
+
+impl Epochs {
+    /// The epochs of the end that makes these calls, which may have been `found` in use. `None`
+    /// where logs have forgotten calls, or there are very many epochs.
+    pub(crate) fn of(
+        sends: impl Iterator<Item = Transfer>,
+        receives: impl Iterator<Item = Transfer>,
+        is_found: bool,
+    ) -> Option<Epochs> {
+        let mut members: FxHashMap<u32, Member> = FxHashMap::default();
+        let calls = sends.map(|call| (0, call)).chain(receives.map(|call| (1, call)));
+        for (way, call) in calls {
+            if call.is_forgotten() || call.is_count() {
+                return None;
+            }
+            let nothing = Member { first: [i64::MAX; 2], last: [i64::MIN; 2] };
+            let member = members.entry(call.process_of_mark()).or_insert(nothing);
+            // The other end of a call is reckoned, and may be off.
+            if call.is_edge() {
+                continue;
+            }
+            member.first[way] = member.first[way].min(call.time);
+            member.last[way] = member.last[way].max(call.time);
+        }
+        if is_found && members.len() > MAX_EPOCHS {
+            return None;
+        }
+        let epochs = |way: usize| {
+            let mut all: Vec<Epoch> = members
+                .values()
+                .filter(|member| member.first[way] < i64::MAX)
+                .map(|member| Epoch { begin: member.first[way], until: member.last[way] })
+                .collect();
+            all.sort_unstable_by_key(|epoch| (epoch.begin, epoch.until));
+            all.dedup_by_key(|epoch| epoch.begin);
+            let mut until = i64::MIN;
+            for epoch in &mut all {
+                until = until.max(epoch.until);
+                epoch.until = until;
+            }
+            if !is_found {
+                all = vec![Epoch { begin: i64::MIN, until }];
+            }
+            all
+        };
+        let (sending, receiving) = (epochs(0), epochs(1));
+        Some(Epochs { sending, receiving, is_found })
+    }
+}

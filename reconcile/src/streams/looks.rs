@@ -1,0 +1,222 @@
+//! Looks at the queue of a unix stream: what each tells of how far apart in the stream the calls of
+//! the two ends begin.
+
+use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
+
+use rustc_hash::FxHashMap;
+
+use super::epochs::Epoch;
+use crate::calls::Transfer;
+use crate::tuning::LONGEST_LOOK_NS;
+
+/// What is known while one epoch of the sender and one of the receiver last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cell {
+    /// The epochs of sender and receiver, by their places.
+    pub(crate) epochs: [usize; 2],
+    /// How many bytes later in the stream than the sender's epoch the receiver's begins: least and
+    /// most.
+    range: [i64; 2],
+    /// Whether bytes were sent meanwhile, and received.
+    pub(crate) moved: [bool; 2],
+}
+
+impl Cell {
+    /// How many bytes later in the stream the receiver's epoch begins; `None` where that is not
+    /// certain.
+    pub(crate) fn apart(&self) -> Option<i64> {
+        let [least, most] = self.range;
+        (least == most).then_some(least)
+    }
+
+    /// Whether what is known contradicts itself.
+    pub(crate) fn is_impossible(&self) -> bool {
+        self.range[0] > self.range[1]
+    }
+}
+
+/// What was seen of one direction.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// In the order of time.
+    pub(crate) cells: Vec<Cell>,
+    /// Bytes of each epoch, of sender and receiver.
+    pub(crate) bytes: [Vec<i64>; 2],
+}
+
+/// A moment of which the sender's calls are not known yet, as clocks are read apart.
+struct Moment {
+    due: i64,
+    epochs: [usize; 2],
+    /// Bytes received and in the queue at that time, from the receiver's epoch on.
+    arrived: i64,
+    /// At least so many bytes later begins the receiver's epoch; `i64::MIN` where that is not told.
+    least: i64,
+}
+
+/// Both ways, being gone through.
+struct Pass<'a> {
+    epochs: [&'a [Epoch]; 2],
+    /// Number of the epochs that have begun.
+    begun: [usize; 2],
+    /// Bytes of calls before the present epochs, and of all.
+    before: [i64; 2],
+    total: [i64; 2],
+    /// Bytes of sends that have ended for certain.
+    ended: i64,
+    /// Bytes of receives that may be under way, by process and thread. Those of one thread may
+    /// seem to overlap, as nobody knows exactly how long each took.
+    open: FxHashMap<(u32, i32), i64>,
+    moments: VecDeque<Moment>,
+    delay: i64,
+    seen: Seen,
+}
+
+/// What is seen of a direction with these calls and epochs, sender's first. The ends have read
+/// their common clock at most `apart` nanoseconds apart.
+pub(crate) fn seen(
+    sends: impl Iterator<Item = Transfer>,
+    receives: impl Iterator<Item = Transfer>,
+    epochs: [&[Epoch]; 2],
+    apart: i64,
+) -> Seen {
+    let mut pass = Pass {
+        epochs,
+        begun: [0; 2],
+        before: [0; 2],
+        total: [0; 2],
+        ended: 0,
+        open: FxHashMap::default(),
+        moments: VecDeque::new(),
+        delay: apart.saturating_add(LONGEST_LOOK_NS),
+        seen: Seen::default(),
+    };
+    let (mut sends, mut receives) = (sends.peekable(), receives.peekable());
+    loop {
+        let [send, receive] =
+            [sends.peek(), receives.peek()].map(|call| call.map(|call| call.time));
+        let is_send = match (send, receive) {
+            (None, None) => break,
+            (Some(send), Some(receive)) => send <= receive,
+            (send, _) => send.is_some(),
+        };
+        let next = if is_send { sends.next() } else { receives.next() };
+        let Some(call) = next else { break };
+        pass.until(call.time);
+        if is_send { pass.send(&call) } else { pass.receive(&call) }
+    }
+    pass.until(i64::MAX);
+    for side in 0..2 {
+        // Those that have begun have all their bytes but the last.
+        pass.end_epoch(side);
+        pass.seen.bytes[side].resize(pass.epochs[side].len(), 0);
+    }
+    pass.seen
+}
+
+impl Pass<'_> {
+    /// It is now that time.
+    fn until(&mut self, time: i64) {
+        while let Some(moment) = self.moments.pop_front_if(|moment| moment.due < time) {
+            self.settle(&moment);
+        }
+        for side in 0..2 {
+            while self.epochs[side].get(self.begun[side]).is_some_and(|next| next.begin <= time)
+                && time < i64::MAX
+            {
+                self.end_epoch(side);
+                self.begun[side] += 1;
+                self.before[side] = self.total[side];
+            }
+        }
+    }
+
+    /// Notes the bytes of the present epoch.
+    fn end_epoch(&mut self, side: usize) {
+        if self.begun[side] > 0 {
+            self.seen.bytes[side].push(self.total[side] - self.before[side]);
+        }
+    }
+
+    /// The present epochs, where both sides have one.
+    fn present(&self) -> Option<[usize; 2]> {
+        let [sender, receiver] = self.begun;
+        Some([sender.checked_sub(1)?, receiver.checked_sub(1)?])
+    }
+
+    fn cell(&mut self, epochs: [usize; 2]) -> Option<&mut Cell> {
+        let cells = &mut self.seen.cells;
+        if cells.last().is_none_or(|cell| cell.epochs != epochs) {
+            cells.push(Cell { epochs, range: [i64::MIN, i64::MAX], moved: [false; 2] });
+        }
+        cells.last_mut()
+    }
+
+    fn send(&mut self, call: &Transfer) {
+        let bytes = call.bytes as i64;
+        if call.is_mark() {
+            self.ended += bytes;
+            return;
+        }
+        self.total[0] += bytes;
+        self.moved(0);
+    }
+
+    fn receive(&mut self, call: &Transfer) {
+        let bytes = call.bytes as i64;
+        let own = (call.process_of_mark(), call.tid);
+        if call.is_edge() {
+            *self.open.entry(own).or_default() += bytes;
+            return;
+        }
+        if call.is_mark() {
+            let others = self.open.iter().filter(|open| *open.0 != own);
+            let under_way: i64 = others.map(|open| open.1).sum();
+            self.note(call.time, bytes, Some(under_way));
+            return;
+        }
+        self.total[1] += bytes;
+        if let Entry::Occupied(mut open) = self.open.entry(own) {
+            *open.get_mut() -= bytes;
+            if *open.get() == 0 {
+                open.remove();
+            }
+        }
+        self.moved(1);
+        self.note(call.time, 0, None);
+    }
+
+    fn moved(&mut self, side: usize) {
+        if let Some(cell) = self.present().and_then(|epochs| self.cell(epochs)) {
+            cell.moved[side] = true;
+        }
+    }
+
+    /// Notes a moment at which at least so many bytes were in the queue. Where they were as many
+    /// as that, receives of `under_way` bytes may have taken more.
+    fn note(&mut self, time: i64, queued: i64, under_way: Option<i64>) {
+        let Some(epochs) = self.present() else { return };
+        let due = time.saturating_add(self.delay);
+        // What is sent once the sender's recording has ended is not known.
+        if self.epochs[0].get(epochs[0]).is_none_or(|epoch| epoch.until < due) {
+            return;
+        }
+        let arrived = self.total[1] - self.before[1] + queued;
+        let least = under_way
+            .map_or(i64::MIN, |under_way| self.ended - self.before[0] - arrived - under_way);
+        self.moments.push_back(Moment { due, epochs, arrived, least });
+    }
+
+    /// What a moment tells, now that all is known that was sent before it.
+    fn settle(&mut self, moment: &Moment) {
+        if self.present() != Some(moment.epochs) {
+            return;
+        }
+        let most = self.total[0] - self.before[0] - moment.arrived;
+        if let Some(cell) = self.cell(moment.epochs) {
+            cell.range[0] = cell.range[0].max(moment.least);
+            cell.range[1] = cell.range[1].min(most);
+        }
+    }
+}
