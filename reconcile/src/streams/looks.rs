@@ -118,7 +118,8 @@ pub(crate) fn seen(
 impl Pass<'_> {
     /// It is now that time.
     fn until(&mut self, time: i64) {
-        while let Some(moment) = self.moments.pop_front_if(|moment| moment.due < time) {
+        while self.moments.front().is_some_and(|moment| moment.due < time) {
+            let Some(moment) = self.moments.pop_front() else { break };
             self.settle(&moment);
         }
         for side in 0..2 {
