@@ -40,6 +40,7 @@ impl Size {
 mod tests {
     use super::*;
 
+    #[allow(clippy::single_range_in_vec_init, reason = "one datagram is expected")]
     #[test]
     fn pieces_are_as_large_as_each_other_but_for_the_last() {
         let pieces = |size: Size, bytes| size.pieces(bytes).collect::<Vec<_>>();

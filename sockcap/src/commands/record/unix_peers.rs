@@ -189,7 +189,7 @@ mod tests {
         let (one_cookie, other_cookie) = (cookie(&one), cookie(&other));
         let text = of(std::process::id()).unwrap();
         let pairs: Vec<&[u8]> = text.as_bytes().chunks(32).collect();
-        assert!(pairs.is_sorted() && text.len() % 32 == 0);
+        assert!(pairs.is_sorted() && text.len().is_multiple_of(32));
         for (one, other) in [(one_cookie, other_cookie), (other_cookie, one_cookie)] {
             let pair = format!("{one:016x}{other:016x}");
             assert!(pairs.contains(&pair.as_bytes()), "{pair} {text}");
