@@ -42,7 +42,7 @@ pub fn node_modules_with(packages: &[&str]) -> PathBuf {
 /// `report/web/`, with the packages that its lock file names.
 pub fn web() -> PathBuf {
     successful(&mut Command::new(repository().join("scripts/install-page-tools")));
-    repository().join("web")
+    repository().join("report/web")
 }
 
 /// The folder of a set of packages. What was not finished is begun anew.

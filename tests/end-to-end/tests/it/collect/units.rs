@@ -16,7 +16,7 @@ fn units() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let program = env::current_exe().unwrap();
     for unit in UNITS {
-        let text = fs::read_to_string(repository().join("dist").join(unit)).unwrap();
+        let text = fs::read_to_string(repository().join("scripts/packaging").join(unit)).unwrap();
         let text = text.replace("=/usr/bin/sockcap ", &format!("={} ", program.display()));
         fs::write(directory.path().join(unit), text).unwrap();
     }
@@ -68,7 +68,7 @@ fn their_commands_are_ones() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().display().to_string();
     for unit in UNITS {
-        let lines = fs::read_to_string(repository().join("dist").join(unit)).unwrap();
+        let lines = fs::read_to_string(repository().join("scripts/packaging").join(unit)).unwrap();
         let line = lines
             .lines()
             .find_map(|line| line.strip_prefix("ExecStart=/usr/bin/sockcap "))
@@ -96,7 +96,7 @@ fn their_commands_are_ones() {
 #[test]
 fn they_run_for_ever_and_end_as_asked() {
     for unit in UNITS {
-        let text = fs::read_to_string(repository().join("dist").join(unit)).unwrap();
+        let text = fs::read_to_string(repository().join("scripts/packaging").join(unit)).unwrap();
         for line in [
             "Restart=always",
             "StartLimitIntervalSec=0",

@@ -46,7 +46,7 @@ impl Booted {
     fn new() -> Booted {
         let directory = TempDir::new().unwrap();
         let work = directory.path();
-        let dist = repository().join("dist");
+        let dist = repository().join("scripts/packaging");
         for name in ["etc", "units"] {
             fs::create_dir(work.join(name)).unwrap();
         }
